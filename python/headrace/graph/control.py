@@ -1,6 +1,6 @@
 """Control dependencies: operations that run before any operation created inside a `with` block.
 
-The scopes also store the branch and the loop of the block's operations.
+Each scope also stores the branch and the loop of its operations.
 
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
@@ -37,7 +37,7 @@ class ControlScope:
         self._members.add(op)
 
     def has_member(self, op: Operation) -> bool:
-        """Returns whether an operation was created inside the block and therefore already waits."""
+        """Returns whether an operation was created inside the block and so waits for `ops`."""
         return op in self._members
 
     def __enter__(self) -> None:
@@ -98,6 +98,6 @@ class ControlStack:
 
 
 def as_control_input(item: Any) -> Any:
-    """Returns the object to wait for: an `IndexedSlices`' operation, or anything else unchanged."""
+    """Returns the operation of an `IndexedSlices`, and any other object unchanged."""
     convert = getattr(item, "_as_control_input", None)
     return convert() if callable(convert) else item

@@ -1,6 +1,6 @@
 """The default graph, and the module-level functions that use it.
 
-Source: The functions of the same names in `tf` of TensorFlow 1.15.
+Source: The functions with the same names in `tf` of TensorFlow 1.15.
 """
 
 import threading
@@ -45,10 +45,10 @@ _reset_callbacks: list[Callable[[Graph], object]] = []
 
 
 def get_default_graph() -> Graph:
-    """Returns this thread's innermost default graph, or else the process's default graph.
+    """Returns this thread's innermost default graph, or else the default graph of the process.
 
     Raises:
-        TypeError: In a pipeline's Python function, outside of `with graph.as_default():`.
+        TypeError: If called in a pipeline's Python function, outside `with graph.as_default():`.
     """
     innermost: Graph | None = default_graphs.innermost()
     if innermost is not None:
@@ -63,11 +63,11 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Replaces the default graph of the process with an empty one.
 
-    Sessions of the old graph stay open, but their queue runners stop. So you can run a notebook
+    Sessions of the old graph stay open, but their queue runners stop. This lets you run a notebook
     cell again without leaving threads behind.
 
     Raises:
-        AssertionError: If this thread is inside `with graph.as_default():`.
+        AssertionError: If this thread is inside a `with graph.as_default():` block.
     """
     if default_graphs.innermost() is not None:
         raise AssertionError(
@@ -96,7 +96,7 @@ def graph_of(values: Iterable[object]) -> Graph:
         The values' graph, or the default graph if no value has one.
 
     Raises:
-        ValueError: If they belong to different graphs.
+        ValueError: If the values belong to different graphs.
     """
     graph_so_far: Graph | None = None
     first: object = None
@@ -121,7 +121,7 @@ class name_scope:
 
     Raises:
         TypeError: If `default_name` is not a string.
-        ValueError: On entering, if values but no name are passed.
+        ValueError: On entering the scope, if values are passed without a name.
     """
 
     def __init__(
@@ -168,54 +168,54 @@ class name_scope:
 
 
 def control_dependencies(control_inputs: Iterable[GraphElementLike] | None) -> ControlScope:
-    """Calls `Graph.control_dependencies` of the default graph."""
+    """Calls `Graph.control_dependencies` on the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def device(device_name_or_function: DeviceLike) -> AbstractContextManager[None]:
-    """Calls `Graph.device` of the default graph."""
+    """Calls `Graph.device` on the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
 def colocate_with(
     op: HasOperation | Operation | None, ignore_existing: bool = False
 ) -> AbstractContextManager[None]:
-    """Calls `Graph.colocate_with` of the default graph."""
+    """Calls `Graph.colocate_with` on the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """Calls `Graph.container` of the default graph."""
+    """Calls `Graph.container` on the default graph."""
     return get_default_graph().container(container_name)
 
 
 def add_to_collection(name: Hashable, value: object) -> None:
-    """Calls `Graph.add_to_collection` of the default graph."""
+    """Calls `Graph.add_to_collection` on the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Iterable[Hashable], value: object) -> None:
-    """Calls `Graph.add_to_collections` of the default graph."""
+    """Calls `Graph.add_to_collections` on the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
-    """Calls `Graph.get_collection` of the default graph."""
+    """Calls `Graph.get_collection` on the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Hashable) -> list[Any]:
-    """Calls `Graph.get_collection_ref` of the default graph."""
+    """Calls `Graph.get_collection_ref` on the default graph."""
     return get_default_graph().get_collection_ref(key)
 
 
 def get_all_collection_keys() -> list[str]:
-    """Calls `Graph.get_all_collection_keys` of the default graph."""
+    """Calls `Graph.get_all_collection_keys` on the default graph."""
     return get_default_graph().get_all_collection_keys()
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the default graph's seed, from which operations without a seed derive theirs."""
+    """Sets the default graph's seed. Operations without a seed derive their own from it."""
     get_default_graph().seed = seed
 
 
@@ -226,7 +226,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         op_seed: The operation's own seed, or None.
 
     Returns:
-        The two halves of the operation's seed. If neither seed is set, it is (None, None), and
+        The two halves of the operation's seed. If neither seed is set, both halves are None, and
         every session draws a different sequence. Operations store 0 for None.
 
     Source:

@@ -21,10 +21,10 @@ class DeviceSpec:
 
     Attributes:
         job: The name of a group of processes.
-        replica: The number of the replica.
-        task: The number of the process within the job.
-        device_type: "CPU" or "GPU", in capitals.
-        device_index: The number of the device within its type.
+        replica: The replica number.
+        task: The process number within the job.
+        device_type: "CPU" or "GPU", in upper case.
+        device_index: The device number within its type.
     """
 
     job: str | None = None
@@ -119,11 +119,11 @@ def as_device_scope(device: DeviceLike) -> DeviceScope:
 
 
 def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
-    """Returns the device of an operation that was created inside these blocks.
+    """Returns the device of an operation that was created inside the given `device` blocks.
 
     Args:
-        op: The operation. When functions are called with it, its device is the result of the outer
-            blocks.
+        op: The operation. When a device function is called with it, `op.device` is the result of
+            the outer blocks.
         scopes: The blocks' settings, innermost last. Inner blocks override outer blocks.
 
     Raises:

@@ -37,7 +37,7 @@ class GraphElements:
 
         Raises:
             TypeError: If `name` is not a string.
-            ValueError: If it looks like the name of a tensor.
+            ValueError: If `name` looks like the name of a tensor.
             KeyError: If the graph has no such operation.
         """
         if not isinstance(name, (str, bytes)):
@@ -49,7 +49,7 @@ class GraphElements:
 
         Raises:
             TypeError: If `name` is not a string.
-            ValueError: If it does not look like the name of a tensor.
+            ValueError: If `name` does not look like the name of a tensor.
             KeyError: If the graph has no such tensor.
         """
         if not isinstance(name, (str, bytes)):
@@ -125,7 +125,7 @@ class GraphElements:
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds_text}.")
 
     def finalize(self) -> None:
-        """Makes the graph read-only. From now on, adding to it raises an error."""
+        """Makes the graph read-only. Adding operations afterwards raises an error."""
         with self._lock:
             self._is_finalized = True
 
@@ -187,7 +187,7 @@ class GraphElements:
         Args:
             name: The name of the collection.
             scope: A regular expression that must match the start of an item's name. Items without a
-                name are then skipped. None returns all items.
+                name are skipped. If `scope` is None, all items are returned.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

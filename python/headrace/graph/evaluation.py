@@ -13,7 +13,7 @@ def session_for_tensor(graph: object, session: SessionLike | None) -> SessionLik
 
     Args:
         graph: The graph of the tensors.
-        session: The session passed by the caller; None for the default session.
+        session: The session that the caller passed, or None for the default session.
 
     Raises:
         ValueError: If there is no session, or the session has another graph.
@@ -44,7 +44,7 @@ def session_for_operation(graph: object, session: SessionLike | None) -> Session
 
     Args:
         graph: The graph of the operations.
-        session: The session passed by the caller; None for the default session.
+        session: The session that the caller passed, or None for the default session.
 
     Raises:
         ValueError: If there is no session, or the session has another graph.

@@ -1,4 +1,4 @@
-"""The graph. Its `with` blocks set the scopes in which operations are added.
+"""The graph, whose `with` blocks set the scopes in which operations are added.
 
 Source: `tf.Graph` of TensorFlow 1.15.
 """
@@ -69,9 +69,10 @@ class Graph(GraphElements):
     to the thread that entered them.
 
     Attributes:
-        tensor_class: The class of its tensors.
-        is_native: Whether it is the graph of a pipeline's native function. Its operations reject
-            values that TensorFlow 1 rounds silently, and accept images of unknown rank.
+        tensor_class: The class of the graph's tensors.
+        is_native: Whether this is the graph of a pipeline's native function. Operations in such a
+            graph reject values that TensorFlow 1 rounds silently, and accept images of unknown
+            rank.
         seed: The graph's seed, or None; see `headrace.graph.get_seed`.
     """
 
@@ -101,15 +102,16 @@ class Graph(GraphElements):
 
         Args:
             op_type: The type of the operation.
-            inputs: The tensors that it reads, which must belong to this graph.
+            inputs: The tensors that the operation reads, which must belong to this graph.
             output_dtypes: One type per output.
             output_shapes: One shape per output; None if nothing is known.
             name: The name, which is made unique within the current name scope. A name that ends in
-                "/" is a scope that is already unique, and is used unchanged. Defaults to `op_type`.
+                "/" is the name of an already unique scope, and is used unchanged. Defaults to
+                `op_type`.
             attrs: The attributes. The dict is stored without being copied.
             kernel: Computes the operation with NumPy; None if the engine has a kernel for
                 `op_type`.
-            repeats: The loop that the operation runs; None for other operations.
+            repeats: The loop that the operation runs, or None if it does not run one.
 
         Returns:
             The operation.
@@ -187,7 +189,7 @@ class Graph(GraphElements):
     # Scopes
 
     def as_default(self) -> AbstractContextManager["Graph"]:
-        """Makes this the default graph of the current thread inside a `with` block."""
+        """Makes this graph the current thread's default inside a `with` block."""
         return default_graphs.pushed(self)
 
     def make(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -258,8 +260,8 @@ class Graph(GraphElements):
         """Makes operations in a `with` block run after other operations.
 
         Args:
-            control_inputs: The operations to run first. A tensor is replaced with its operation.
-                None ignores the control inputs and the branch of outer blocks.
+            control_inputs: The operations to run first. A tensor is replaced with its operation. If
+                None, the control inputs and the branch of outer blocks are ignored.
 
         Returns:
             A context manager.
@@ -278,11 +280,12 @@ class Graph(GraphElements):
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> Iterator[None]:
         """Makes operations in a `with` block run only if a condition holds.
 
-        They cannot be fetched. A "Merge" operation returns the result of the branch that was taken.
+        These operations cannot be fetched. A "Merge" operation returns the result of the branch
+        that was taken.
 
         Args:
             predicate: A bool scalar.
-            is_taken_if: The value of the predicate for which they run.
+            is_taken_if: The value of the predicate for which the operations run.
         """
         control = self._thread.control
         outer = control.branch
@@ -294,15 +297,15 @@ class Graph(GraphElements):
 
     @property
     def current_loop(self) -> Loop | None:
-        """The loop in which this thread creates operations, or None if it is not in one."""
+        """The loop in which this thread creates operations, or None if there is no loop."""
         return self._thread.control.loop
 
     @contextmanager
     def in_loop(self, loop: Loop) -> Iterator[None]:
         """Makes operations in a `with` block run in each iteration of a loop.
 
-        They cannot be fed or fetched, or be read outside the loop. They do not wait for the control
-        inputs of outer blocks, because the loop as a whole does.
+        These operations cannot be fed, fetched, or read outside the loop. They do not wait for the
+        control inputs of outer blocks, because the loop as a whole does.
         """
         control = self._thread.control
         outer = control.scopes, control.branch, control.loop
@@ -314,15 +317,15 @@ class Graph(GraphElements):
 
     @contextmanager
     def device(self, device_name_or_function: DeviceLike) -> Iterator[None]:
-        """Sets the device of operations that are created in a `with` block. Runs ignore it.
+        """Sets the device of operations that are created in a `with` block. Runs ignore the device.
 
         Args:
-            device_name_or_function: A device string, which is merged with those of outer blocks; a
-                function that accepts an operation and returns its device string; or None to ignore
-                outer blocks.
+            device_name_or_function: A device string, which is merged with the device strings of
+                outer blocks; a function that accepts an operation and returns its device string; or
+                None to ignore outer blocks.
 
         Raises:
-            TypeError: If the argument is something else.
+            TypeError: If the argument has any other type.
             ValueError: If it is not a valid device string.
         """
         scope = as_device_scope(device_name_or_function)
@@ -341,8 +344,9 @@ class Graph(GraphElements):
         """Places operations that are created in a `with` block on an operation's device.
 
         Args:
-            op: The operation, or one of its tensors or variables. None for no operation.
-            ignore_existing: Whether to ignore outer blocks.
+            op: The operation, or a tensor or variable that belongs to it. Pass None with
+                `ignore_existing` to leave all outer blocks.
+            ignore_existing: Whether to ignore outer `colocate_with` blocks.
 
         Raises:
             ValueError: If `op` is None and `ignore_existing` is not set.
@@ -363,7 +367,7 @@ class Graph(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Sets the container in which queues, readers and variables of a `with` block share names.
+        """Sets the container for queues, readers and variables that are created in a `with` block.
 
         Args:
             container_name: The name of the container.

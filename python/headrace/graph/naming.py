@@ -21,14 +21,14 @@ def as_text(name: None) -> None: ...
 
 
 def as_text(name: str | bytes | None) -> str | None:
-    """Returns a name as a string, or None for None."""
+    """Returns a name as a string, or None if it is None."""
     return name.decode() if isinstance(name, bytes) else name
 
 
 class NameTable:
     """The names used in a graph. Names that differ only in case count as equal.
 
-    It has no lock of its own. The graph that owns it must hold its lock.
+    The table has no lock of its own: the graph that owns it must hold the graph's lock.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ def check_scope_name(name: str, is_root: bool) -> None:
 
     Args:
         name: The name, without enclosing scopes.
-        is_root: Whether there is no enclosing scope. The names of operations start with the root
-            scope, so it must be a valid start of a name.
+        is_root: Whether there is no enclosing scope. Operation names start with the root scope, so
+            the root scope must be a valid start of a name.
     """
     if not (_NODE_NAME if is_root else _INNER_SCOPE_NAME).match(name):
         raise ValueError(f"'{name}' is not a valid scope name")

@@ -1,10 +1,10 @@
 """Converts operations to protocol buffer messages for `op.node_def` and `graph.as_graph_def()`.
 
 Each message is new, so changing it does not change the graph. It contains each operation's name,
-type, inputs, device and the attributes that TensorFlow also has. `_branch` lists an operation's
+type, inputs and device, and the attributes that TensorFlow also has. `_branch` lists an operation's
 branches. Each entry is "+" for true or "-" for false, followed by the name of the condition. If
 TensorFlow does not have an operation's type, `_output_types` and `_output_shapes` describe its
-outputs. `headrace.tf1.graph_import` reads all of this.
+outputs. `headrace.tf1.graph_import` reads these messages.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -59,7 +59,7 @@ class DescribedTensor(Protocol):
 
 
 class DescribedOperation(Protocol):
-    """The part of an operation that a description needs.
+    """The parts of an operation that are needed to describe it.
 
     The class `Operation` is defined in a higher layer.
     """
@@ -106,7 +106,8 @@ def make_node_def(
     Args:
         op: The operation.
         more: Additional attributes.
-        most_bytes: Omits the values of constants that are larger than this; None to omit none.
+        most_bytes: Values of constants with more bytes than this are omitted. If None, all values
+            are stored.
     """
     inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
     inputs += [f"^{control.name}" for control in op.control_inputs]
@@ -143,7 +144,7 @@ def _is_larger(value: object, most_bytes: int | None) -> bool:
 
 
 def attr_value(value: object) -> AttrValue | None:
-    """Converts an attribute to a message, or returns None if no message can store it."""
+    """Converts an attribute to a message. Returns None if a message cannot store the attribute."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))
@@ -207,7 +208,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     """Returns the array in a message.
 
     Raises:
-        ResourceExhaustedError: If this machine can never have enough memory.
+        ResourceExhaustedError: If the array can never fit into the memory of this machine.
         ValueError: If the message contains more elements than its shape allows, or the wrong number
             of bytes.
     """
@@ -258,11 +259,12 @@ def _field(value: object) -> tuple[str, Any] | None:
 
 
 def message_of(value: np.ndarray[Any, Any], shape: Sequence[int] | None = None) -> TensorProto:
-    """Converts an array to a message. A single element is stored as a number, and several as bytes.
+    """Converts an array to a message. One element is stored as a number, several elements as bytes.
 
     Args:
         value: The elements.
-        shape: The shape; None for the array's own shape. Missing elements repeat the last one.
+        shape: The shape, or None for the array's own shape. If elements are missing, the last
+            element is repeated.
     """
     sizes = value.shape if shape is None else tuple(shape)
     is_text = value.dtype == object

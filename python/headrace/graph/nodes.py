@@ -51,24 +51,24 @@ __all__ = [
 
 
 class Operation:
-    """A node of a graph. Created by `Graph.create_op`.
+    """A node of a graph, created by `Graph.create_op`.
 
     Attributes:
-        graph: The graph it belongs to.
-        name: Its name, including scopes, which is unique in the graph.
+        graph: The graph that the operation belongs to.
+        name: The operation's name, including scopes. It is unique in the graph.
         type: The type of the operation, such as "Add".
-        definition: The definition of this type.
-        inputs: The tensors it reads.
+        definition: The definition of the operation's type.
+        inputs: The tensors that the operation reads.
         attrs: The attributes, which are fixed when the operation is created.
         kernel: Computes the operation with NumPy. It accepts one array per input and returns one
             array per output (a tuple if there are several). None if the engine has a kernel for the
             type.
         branch: The branch that the operation runs on; None if it always runs.
-        loop: The loop that contains the operation; None if there is none.
-        repeats: The loop that the operation runs; None for other operations.
-        colocation: The names of the operations that it is colocated with, each prefixed with
+        loop: The loop that contains the operation, or None.
+        repeats: The loop that the operation runs, or None if it does not run one.
+        colocation: The names of the operations that this one is colocated with, each prefixed with
             "loc:@".
-        owner: The queue or variable that it represents; None for other operations.
+        owner: The queue or variable that the operation represents, or None.
     """
 
     __slots__ = (
@@ -136,17 +136,17 @@ class Operation:
 
     @property
     def outputs(self) -> list["Tensor"]:
-        """The tensors that it produces, as a new list."""
+        """The tensors that this operation produces, as a new list."""
         return list(self._outputs)
 
     @property
     def control_inputs(self) -> list["Operation"]:
-        """The operations that must run before it, as a new list."""
+        """The operations that must run before this one, as a new list."""
         return list(self._control_inputs)
 
     @property
     def device(self) -> str:
-        """The requested device. It has no effect, because everything runs on the CPU."""
+        """The requested device, which has no effect, because everything runs on the CPU."""
         return self._device
 
     def _set_device(self, device: str) -> None:
@@ -154,18 +154,18 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns a new list of its colocated operations (or just itself), each as `loc:@NAME`."""
+        """Returns the colocated operations (or only this one) as a new list of `loc:@NAME`."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
     def defined_at(self) -> str:
-        """Where in the user's program it was created, as `file:line`. Empty if unknown."""
+        """Where the user's program created this operation, as `file:line`. Empty if unknown."""
         frame = describe_origin(self._origin)
         return "" if frame is None else f"{frame.filename}:{frame.lineno}"
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The stack frame in the user's program where it was created. Empty if unknown."""
+        """The stack frame where the user's program created this operation. Empty if unknown."""
         frame = describe_origin(self._origin)
         return [] if frame is None else [frame]
 
@@ -178,7 +178,7 @@ class Operation:
         return make_node_def(self)
 
     def values(self) -> tuple["Tensor", ...]:
-        """Returns its outputs as a tuple."""
+        """Returns the operation's outputs as a tuple."""
         return self._outputs
 
     def get_attr(self, name: str) -> Any:
@@ -220,14 +220,14 @@ class Operation:
 
 
 class Tensor:
-    """One output of an operation, with a dtype and a static shape. It has no value until it is run.
+    """One output of an operation, with a dtype and a static shape. It has a value only during runs.
 
     Two tensors are equal only if they are the same object. Created by `Graph.create_op`.
 
     Attributes:
-        op: The operation that produces it.
+        op: The operation that produces this tensor.
         value_index: The index of this tensor among the operation's outputs.
-        dtype: The type of its elements.
+        dtype: The type of the elements.
     """
 
     __slots__ = ("__weakref__", "_consumers", "_shape", "dtype", "op", "value_index")
@@ -254,12 +254,12 @@ class Tensor:
 
     @property
     def graph(self) -> "_Graph":
-        """The graph it belongs to."""
+        """The graph that this tensor belongs to."""
         return self.op.graph
 
     @property
     def device(self) -> str:
-        """The requested device of its operation."""
+        """The requested device of the operation."""
         return self.op.device
 
     @property
@@ -278,7 +278,7 @@ class Tensor:
             shape: Anything that `as_shape` accepts.
 
         Raises:
-            ValueError: If it contradicts the known shape.
+            ValueError: If `shape` contradicts the known shape.
         """
         requested_shape = as_shape(shape)
         if not self._shape.is_compatible_with(requested_shape):
@@ -292,7 +292,7 @@ class Tensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
     ) -> Any:
-        """Computes this tensor, and blocks until its value is known.
+        """Computes this tensor, and blocks until the value is available.
 
         Args:
             feed_dict: Values for tensors; see `Session.run`.
@@ -413,7 +413,7 @@ class Branch:
     Attributes:
         predicate: A bool scalar, the condition.
         is_taken_if: The value of the predicate for which this side runs.
-        outer: The branch that contains the condition itself; None if there is none.
+        outer: The branch that contains the condition itself, or None.
     """
 
     predicate: Tensor
@@ -422,7 +422,7 @@ class Branch:
 
     @property
     def path(self) -> "list[Branch]":
-        """The branches that must be taken for this branch to be taken, ending with itself."""
+        """The branches that must be taken for this branch to be taken, ending with this branch."""
         return [*(self.outer.path if self.outer else ()), self]
 
     def joined_to(self, other: "Branch | None") -> "Branch":
@@ -442,14 +442,15 @@ class Loop:
 
     Attributes:
         name: The name of the loop's scope, for errors.
-        outer: The loop that contains this one; None if there is none.
+        outer: The loop that contains this one, or None.
         carried: Tensors for the values that each iteration passes to the next.
         rows: Tensors for one row of each sequence that the loop iterates over.
         condition: A bool scalar that is true if there is another iteration. None for a loop over
             rows.
         results: The next values of `carried`, followed by the values to collect.
-        captured: The tensors from outside that are read inside the loop, without duplicates.
-        is_each: Whether it is the loop of `headrace.ops.each`, the only one in native functions.
+        captured: The tensors from outside the loop that are read inside it, without duplicates.
+        is_each: Whether this is a loop of `headrace.ops.each`, the only kind that native functions
+            allow.
     """
 
     name: str
@@ -467,7 +468,7 @@ class Loop:
         return [*([] if self.condition is None else [self.condition]), *self.results]
 
     def encloses(self, other: "Loop | None") -> bool:
-        """Returns whether a loop is this one or is nested inside it."""
+        """Returns whether a loop is this loop or is nested inside it."""
         while other is not None and other is not self:
             other = other.outer
         return other is self

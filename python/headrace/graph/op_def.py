@@ -39,7 +39,7 @@ class Role(enum.Enum):
 
     @property
     def is_resource(self) -> bool:
-        """Whether it is an object that the session keeps between runs."""
+        """Whether the operation is an object that the session keeps between runs."""
         return self in _RESOURCES
 
 
@@ -56,7 +56,7 @@ _RESOURCES = frozenset(
 
 
 class SessionResource(enum.Enum):
-    """A resource that a session keeps for operations that do not receive it as an input."""
+    """A resource that a session keeps for operations, without being one of their inputs."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
@@ -78,7 +78,7 @@ class StaticValues:
     Attributes:
         value: Returns the array that a tensor contains; None if it is unknown.
         sizes: Returns the value of an integer scalar, or of an integer vector as a list. Unknown
-            entries are None. Returns None if all are unknown.
+            entries are None. Returns None if all entries are unknown.
     """
 
     value: Callable[..., Any]
@@ -103,32 +103,31 @@ class OpDef:
             different outputs for the same inputs: for example, if it prints, calls a user's
             function or reads files. Such an operation is never computed before a run.
         is_random: Whether these operations draw random numbers. The session keeps a generator for
-            each of them.
-        is_placeholder: Whether these operations have no value except the one that is fed.
-        is_own: Whether TensorFlow does not have this type, or has it with different inputs.
+            each operation.
+        is_placeholder: Whether these operations have no value unless one is fed.
+        is_own: Whether the type does not exist in TensorFlow, or has different inputs there.
             Messages then describe the outputs of these operations.
         refusal: For a type that is not allowed in any run: returns the error message, given all
             operations that the run needs, each after its inputs. None for other types.
-        has_content: Whether the operation depends on a file. The attribute `path` is its name, and
-            `content` is its content. States of pipelines include its digest.
-        is_stack: Whether its inputs are the rows of its output, so that each row can be known
+        has_content: Whether the operation depends on a file. The attribute `path` is the file name,
+            and `content` is the file's content. Pipeline states include a digest of the content.
+        is_stack: Whether the inputs are the rows of the output, so that each row can be known
             separately.
-        takes_variable: Whether its first input is a variable itself rather than the variable's
+        takes_variable: Whether the first input is a variable itself rather than the variable's
             value.
-        kept: The object that the session keeps for these operations; None if there is none.
+        kept: The object that the session keeps for these operations, or None.
         queue_class: For a queue, the order of its elements, named after TensorFlow's class.
-        queue_input: The index of the input that is a queue for which a run may wait; None if there
-            is none.
-        is_enqueue: Whether it waits for space in that queue, rather than for elements.
+        queue_input: The index of the input that is a queue which a run may wait for, or None.
+        is_enqueue: Whether the operation waits for space in that queue, rather than for elements.
         numpy: Computes the operation with NumPy, given one array per input. None if each operation
             supplies a kernel that depends on its attributes, or if only the engine has a kernel.
         computed: Returns which kernel computes an operation. If None, the NumPy kernel is used if
             there is one, and otherwise the engine's.
-        fold: Computes an operation while the graph is being built, given the operation and one
-            array per input. Used for static shapes that depend on its value. None if no static
-            shape does.
+        fold: Computes an operation while the graph is built, given the operation and one array per
+            input. Used for static shapes that depend on the operation's value. None if no static
+            shape depends on it.
         read_sizes: Like `fold`, but for partly known vectors and scalars. Accepts a `StaticValues`
-            and the operation. Returns the same as `StaticValues.sizes`.
+            and the operation, and returns the same as `StaticValues.sizes`.
         batch_rule: Adds operations that compute all rows of a block at once, from inputs with one
             more leading axis; see `headrace.ops.framework.batching`. None if each row is computed
             separately.

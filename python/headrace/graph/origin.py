@@ -1,7 +1,7 @@
 """Records where in the user's program an operation was created.
 
-This happens for every new operation, so it must be cheap. Only the code object and the position in
-it are stored. The line is looked up on demand.
+This happens for every new operation, so it must be cheap. Only the code object and a position in
+that object are stored. The line is looked up on demand.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Stacks of defaults, one per thread.
+"""Stacks of default objects, one per thread.
 
 A new thread starts with empty stacks. It does not inherit the default session or default graph of
 the thread that started it.
@@ -24,7 +24,7 @@ class SessionLike(Protocol):
 
     @property
     def graph(self) -> object:
-        """The graph that it runs."""
+        """The graph that the session runs."""
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Computes the fetches."""
@@ -94,7 +94,7 @@ _default_sessions: DefaultStack[Any] = DefaultStack()
 
 
 def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractContextManager[S]:
-    """Makes a session the default of this thread inside a `with` block. Does not close it.
+    """Makes a session this thread's default inside a `with` block. The session is not closed.
 
     Args:
         session: A session from headrace or any other object with `graph` and `run(fetches,
@@ -108,6 +108,6 @@ def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractCon
 def get_default_session() -> Any:
     """Returns the innermost default session of this thread, or None if there is none.
 
-    Its type is the type of `default_session`'s argument, so it is not known here.
+    The session has the type that was passed to `default_session`, so the type is not known here.
     """
     return _default_sessions.innermost()

@@ -1,10 +1,11 @@
-"""Operations for native functions, the functions under `headrace.native`.
+"""Operations for native functions, which are functions decorated with `headrace.native`.
 
-They accept and return symbolic values, such as the arguments of a native function. The page
+Operations accept and return symbolic values, such as the arguments of a native function. The page
 docs/reference/operations.md lists them by purpose.
 
-Names come from the modules that define them: with `*` if native functions support all names of a
-module, otherwise one by one. Each is imported on first use. `homes.py` lists its module.
+Names are imported from the modules that define them: with `*` if native functions support all names
+of a module, otherwise one by one. Each name is loaded on first use. `homes.py` lists the module of
+each name.
 """
 
 from typing import TYPE_CHECKING

@@ -3,8 +3,9 @@
 Names, argument orders, defaults, return structures and error classes are TensorFlow's. Other
 TensorFlow names raise an AttributeError that suggests a replacement.
 
-Names come from the modules that define them: with `*` if TensorFlow has all names of a module here,
-otherwise one by one. Each is imported on first use. `homes.py` lists its module.
+Names are imported from the modules that define them: with `*` if TensorFlow has all names of a
+module, otherwise one by one. Each name is loaded on first use. `homes.py` lists the module of each
+name.
 """
 
 from typing import TYPE_CHECKING

@@ -17,14 +17,15 @@ _Parts: TypeAlias = Callable[[Any], Sequence[Any]]
 
 
 class Composite(NamedTuple):
-    """How to fetch and feed the objects of one class.
+    """Describes how to fetch and feed objects of one class.
 
     Attributes:
-        kind: The class.
+        kind: The class of the objects.
         fetch: Returns an object's tensors, and a function that combines their values.
         feed: Returns pairs of a tensor and a value, given an object and its value. None if objects
             of the class cannot be fed.
-        parts: Returns the tensors that `partial_run` may feed. None if they cannot be fed there.
+        parts: Returns the tensors that `partial_run` may feed. None if `partial_run` cannot feed
+            objects of this class.
     """
 
     kind: type[Any]
@@ -43,7 +44,7 @@ def register_session_run_conversion_functions(
 
     Args:
         tensor_type: The class.
-        fetch_function: Accepts an object, and returns its fetches and a function that combines the
+        fetch_function: Accepts an object, and returns its fetches and a function that combines a
             list of their values.
         feed_function: Accepts an object and its value, and returns pairs of a tensor and a value.
         feed_function_for_partial_run: Accepts an object, and returns its tensors.

@@ -1,4 +1,4 @@
-"""Converts fed values to a type, and checks that the type can represent them.
+"""Converts fed values to a type and checks that the type can represent them.
 
 NumPy and TensorFlow silently convert 300 to the uint8 44, and 1.5 to the int32 1. Here, an integer
 type can represent only exact values. A floating-point type can represent any number in its range,
@@ -42,7 +42,8 @@ def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
     Raises:
         LossyValue: If the type cannot represent one of the numbers.
         TypeError: If the value contains something other than numbers.
-        ValueError: If the value contains something other than numbers, or is not a regular array.
+        ValueError: If the value contains something other than numbers, or its rows differ in
+            length.
     """
     values = np.asarray(value)
     if values.dtype == dtype or _holds_all(values.dtype, dtype):
@@ -69,7 +70,8 @@ def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
     Raises:
         OverflowError: If a Python int has more than 64 bits.
         TypeError: If the value contains something other than numbers.
-        ValueError: If the value contains something other than numbers, or is not a regular array.
+        ValueError: If the value contains something other than numbers, or its rows differ in
+            length.
     """
     array = np.asarray(value)
     if array.dtype.kind in _NUMBERS:

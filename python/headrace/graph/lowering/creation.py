@@ -129,6 +129,6 @@ def component_types(op: Operation) -> list[DType]:
 
 
 def component_shapes(op: Operation) -> list[TensorShape]:
-    """Returns one shape per component, or an empty list if components may have any shape."""
+    """Returns one shape per component, or an empty list if components can have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
     return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes

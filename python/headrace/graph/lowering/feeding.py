@@ -39,11 +39,11 @@ class LossyFeeds:
         """Returns the array to feed.
 
         Raises:
-            LossyValue: If the type cannot represent a number, and such numbers are rejected.
+            LossyValue: If the type cannot represent a number and the rule rejects such numbers.
             OverflowError: If a Python int has more than 64 bits.
             TypeError: If the value contains something other than numbers.
-            ValueError: If the value contains something other than numbers, or is not a regular
-                array.
+            ValueError: If the value contains something other than numbers, or its rows differ in
+                length.
         """
         if self._are_allowed:
             return as_numpy_does(value, dtype)
@@ -86,7 +86,7 @@ def convert_feeds(
     Raises:
         TypeError: If `feed_dict` is not a mapping, a key or value cannot be fed, or a tensor's type
             cannot represent a value.
-        ValueError: If a value does not fit its tensor, or the tensor may not be fed.
+        ValueError: If a value does not fit its tensor, or the tensor must not be fed.
     """
     if feed_dict is None:
         return {}
@@ -123,7 +123,7 @@ def _expand(key: object, value: object) -> list[tuple[Any, object]]:
 
 
 def feed_tensors(graph: Graph, key: object) -> list[Tensor]:
-    """Returns the tensors that a feed's key refers to: one, or all tensors of a composite object.
+    """Returns the tensors that a feed key refers to: one, or all tensors of a composite object.
 
     Raises:
         TypeError: If the key does not refer to a tensor.
@@ -141,7 +141,7 @@ def _flatten(value: object) -> list[object]:
 
 
 def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
-    """Returns the tensor that a feed's key refers to.
+    """Returns the tensor that a feed key refers to.
 
     Raises:
         TypeError: If the key is not a tensor and does not represent one.

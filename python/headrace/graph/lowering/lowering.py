@@ -44,15 +44,15 @@ class Tracing(Protocol):
 
 
 class Lowering:
-    """Compiles the programs of one session. Several threads may use it.
+    """Compiles the programs of one session. Safe to use from several threads.
 
     Each operation's kernel is created once and shared by all programs. Kernels are kept even if
-    programs are dropped, but there is at most one per operation of the graph.
+    programs are dropped, but each operation of the graph has at most one kernel.
 
     Args:
-        rewrites: Whether programs may be rewritten. This affects only time and memory. Every
-            rewrite checks this flag here, or in the engine, where `ProgramBuilder` has the same
-            flag. `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
+        rewrites: Whether programs may be rewritten. Rewrites affect only time and memory. Every
+            rewrite checks this flag, or the same flag in the engine's `ProgramBuilder`.
+            `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
     """
 
     def __init__(self, resources: Resources, rewrites: bool) -> None:
@@ -101,7 +101,7 @@ class Lowering:
         return _topological_order([*ops_to_visit, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
-        """Returns the session's resource for an operation, or a list for a selection."""
+        """Returns the session's resource for an operation, or a list of them for a selection."""
         if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
@@ -111,7 +111,7 @@ class Lowering:
         return self._resources.generator(op)
 
     def is_by_numpy(self, op: Operation) -> bool:
-        """Returns whether programs use the NumPy kernel of an operation."""
+        """Returns whether programs compute an operation with its NumPy kernel."""
         computed = op.definition.computed_by(op)
         is_always = computed in (KernelKind.BY_NUMPY, KernelKind.BY_NUMPY_IN_SESSIONS)
         return is_always or (computed is KernelKind.BY_EITHER and not self.rewrites)
@@ -135,7 +135,7 @@ class Lowering:
 
         Args:
             op: The operation.
-            captured: The tensors from outside whose values are fed to the loop's program.
+            captured: The tensors from outside the loop whose values are fed to the loop's program.
         """
         with self._lock:
             kernel = self._loops.get((op, captured))

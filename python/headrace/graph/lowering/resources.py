@@ -16,7 +16,7 @@ __all__ = ["Resource", "Resources", "make_fresh"]
 
 
 class Resources:
-    """The resources of a session, by operation. Several threads may use it."""
+    """The resources of a session, by operation. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,8 +30,8 @@ class Resources:
         """Returns the resource that an operation represents. The first call creates it.
 
         Raises:
-            InvalidArgumentError: If the resource cannot be created, or another resource has the
-                same name.
+            InvalidArgumentError: If the resource cannot be created, or a different resource already
+                has the same name.
         """
         with self._lock:
             resource = self._by_op.get(op)
@@ -52,7 +52,7 @@ class Resources:
         return self.generator(op) if op.definition.is_random else self.get(op)
 
     def made(self) -> dict[Operation, Resource]:
-        """Returns all resources created so far, each by the first operation that uses it."""
+        """Returns all resources created so far, keyed by the first operation that uses each one."""
         with self._lock:
             by_op: dict[Operation, Resource] = {**self._by_op, **self._generators}
         first = {id(resource): op for op, resource in reversed(by_op.items())}
@@ -75,7 +75,7 @@ class Resources:
 
 
 def make_fresh(op: Operation) -> Resource:
-    """Creates the resource of an operation, in the state of a session that has not run yet."""
+    """Creates the resource of an operation in its initial state, as in a new session."""
     if op.definition.is_random:
         return make_generator(op)
     return make(op, op.name)

@@ -1,4 +1,4 @@
-"""Checks that operations that share a name describe the same resource."""
+"""Checks that operations with the same shared name describe the same resource."""
 
 from headrace.core import errors
 from headrace.core.dtypes import kernel_name
@@ -20,7 +20,7 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
     Args:
         existing: The operation for which the resource was created.
         op: Another operation.
-        name: The name that they share.
+        name: The name that the operations share.
 
     Raises:
         InvalidArgumentError: If the operations differ.

@@ -1,1 +1,1 @@
-"""Operations on the shape and order of elements: slicing, joining, gathering and so on."""
+"""Operations that rearrange elements: slicing, joining, gathering and so on."""

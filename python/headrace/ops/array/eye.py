@@ -36,8 +36,8 @@ def eye(
     Args:
         num_rows: The number of rows, an integer scalar.
         num_columns: The number of columns. Defaults to `num_rows`.
-        batch_shape: The sizes of leading axes along which the matrix is repeated. Defaults to no
-            axes.
+        batch_shape: The sizes of the leading axes along which the matrix is repeated. By default,
+            there are none.
         dtype: The type of the elements: numbers or bool.
         name: Name of the scope.
 

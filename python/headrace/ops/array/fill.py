@@ -85,7 +85,7 @@ def zeros_like(
     optimize: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Returns zeros in the shape of a tensor.
+    """Returns zeros with the shape of a tensor.
 
     Args:
         tensor: The tensor.
@@ -113,7 +113,7 @@ def zeros_like(
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Returns ones in the shape of a tensor.
+    """Returns ones with the shape of a tensor.
 
     Args:
         tensor: The tensor.

@@ -39,7 +39,7 @@ def gather(
     Args:
         params: The tensor.
         indices: The positions along `axis`, an integer tensor of any shape. Unlike in Python,
-            negative indices are out of range.
+            negative indices are invalid.
         axis: The axis to select from. Defaults to `batch_dims`.
         batch_dims: The number of leading axes that `params` and `indices` have in common.
         name: Name of the operation.
@@ -86,8 +86,8 @@ def gather_nd(
 
     Args:
         params: The tensor.
-        indices: The index tuples, along the last axis. A tuple has one index for each of the first
-            axes of `params`.
+        indices: The index tuples, along the last axis. A tuple contains an index for each of the
+            first axes of `params`.
         batch_dims: The number of leading axes that `params` and `indices` share.
         name: Name of the operation.
 
@@ -133,8 +133,8 @@ def boolean_mask(
 
     Args:
         tensor: The tensor.
-        mask: Bools, or numbers, where all numbers except 0 are true. The rank must be known. The
-            shape must match the axes of `tensor` that start at `axis`.
+        mask: Bools, or numbers, of which all except 0 count as true. The rank must be known. The
+            shape must match the axes of `tensor` from `axis` onwards.
         axis: The first axis to which the mask applies. Defaults to 0.
         name: Name of the scope.
 

@@ -78,12 +78,12 @@ def unstack(
 
     Args:
         value: The tensor.
-        num: The size of the axis. It is not needed if the static shape is known.
+        num: The size of the axis. You can omit it if the static shape is known.
         axis: The axis.
         name: Name of the operation.
 
     Returns:
-        A list with one tensor per index. The tensors do not have the axis.
+        A list with one tensor per index, without the axis.
 
     Raises:
         ValueError: If the axis does not exist, or its size is unknown or differs from `num`.
@@ -169,7 +169,7 @@ def split(
     Args:
         value: The tensor.
         num_or_size_splits: The number of equal parts, an int, or the size of each part, an integer
-            vector. One of the sizes can be -1, and is then computed.
+            vector. One of the sizes can be -1. It is then computed from the rest.
         axis: The axis.
         num: The number of parts, if the static shape of the sizes is unknown.
         name: Name of the operation.

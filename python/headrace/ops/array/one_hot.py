@@ -34,10 +34,11 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns one-hot vectors: `on_value` at an index along a new axis, and `off_value` elsewhere.
+    """Returns one-hot vectors along a new axis: `on_value` at the index and `off_value` elsewhere.
 
     Args:
-        indices: The positions of `on_value`. An index outside [0, depth) has no `on_value`.
+        indices: The positions of `on_value`. If an index is outside [0, depth), its vector contains
+            only `off_value`.
         depth: The size of the new axis.
         on_value: The value at the index. Defaults to 1.
         off_value: The value elsewhere. Defaults to 0.

@@ -1,4 +1,4 @@
-"""Placeholders, which are fed in a run, and identities.
+"""Placeholders, which must be fed when the graph runs, and identities.
 
 Source: `tf.placeholder`, `tf.identity` and similar functions of TensorFlow 1.15.
 """

@@ -36,10 +36,11 @@ def range(
     dtype: DTypeLike | None = None,
     name: str = "range",
 ) -> Tensor:
-    """Returns numbers from start up to, but not including, limit.
+    """Returns numbers from `start` up to, but not including, `limit`.
 
     Args:
-        start: The first number. If `limit` is None, this is the limit, and numbers start at 0.
+        start: The first number. If `limit` is None, `start` is used as the limit, and numbers start
+            at 0.
         limit: The end of the range.
         delta: The step, not 0.
         dtype: The type of the numbers. Defaults to the type of the arguments.
@@ -74,7 +75,7 @@ def range(
 def linspace(
     start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns `num` numbers from start to stop, both included, at equal distances.
+    """Returns `num` evenly spaced numbers from `start` to `stop`, both included.
 
     Args:
         start: The first number, a float scalar.

@@ -41,7 +41,8 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> T
 
     Args:
         tensor: The tensor.
-        shape: The new shape, an integer vector. One size can be -1, which is then computed.
+        shape: The new shape, an integer vector. One of the sizes can be -1. It is then computed
+            from the rest.
         name: Name of the operation.
 
     Raises:

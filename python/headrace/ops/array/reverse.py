@@ -57,12 +57,12 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Te
 
 
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts elements along axes. Elements that leave at one end enter at the other.
+    """Shifts elements along axes. Elements that are shifted past one end reappear at the other.
 
     Args:
         input: The tensor, of rank 1 or more.
         shift: The distance towards larger indices, an integer scalar or vector.
-        axis: The axis of each shift. An axis that is listed twice is shifted twice.
+        axis: The axis of each shift. If an axis is listed twice, both shifts are applied.
         name: Name of the operation.
 
     Returns:

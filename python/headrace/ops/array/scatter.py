@@ -1,4 +1,4 @@
-"""Writing slices to indices that are part of the data.
+"""Writing slices to positions that are given as tensors.
 
 Source: `tf.scatter_nd`, `tf.tensor_scatter_update`, `tf.tensor_scatter_add` and
 `tf.tensor_scatter_sub` of TensorFlow 1.15.
@@ -29,8 +29,8 @@ def scatter_nd(
 
     Args:
         indices: The positions: index tuples along the last axis.
-        updates: The slices, one per tuple: numbers or bools. Slices for the same position are
-            added.
+        updates: The slices, one per tuple: numbers or bools. Slices for the same position are added
+            up.
         shape: The shape of the result, with the same type as `indices`.
         name: Name of the operation.
 

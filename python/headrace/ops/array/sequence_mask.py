@@ -1,4 +1,4 @@
-"""Masks of sequences of different lengths.
+"""Masks for sequences of different lengths.
 
 Source: `tf.sequence_mask` of TensorFlow 1.15.
 """
@@ -34,7 +34,7 @@ def sequence_mask(
         name: Name of the scope.
 
     Returns:
-        A tensor with one more axis than `lengths`.
+        A tensor that has one more axis than `lengths`.
 
     Raises:
         ValueError: If `maxlen` is not a scalar.

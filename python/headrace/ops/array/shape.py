@@ -44,7 +44,7 @@ def shape(
 
 
 def size(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
-    """Returns the number of elements of a tensor as a scalar.
+    """Returns the number of elements in a tensor as a scalar.
 
     Args:
         input: A tensor.

@@ -49,7 +49,7 @@ newaxis: Final = None
 def slice(
     input: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a part of a tensor, from its start and size.
+    """Returns a part of a tensor, given its start and size.
 
     Args:
         input: The tensor.
@@ -136,8 +136,8 @@ def get_item(tensor: Tensor, key: IndexLike) -> Tensor:
 
     Args:
         tensor: The tensor.
-        key: An int, a slice, `...`, `tf.newaxis`, an integer scalar tensor, or a tuple of these. It
-            can also be a bool mask; see `boolean_mask`.
+        key: An int, a slice, `...`, `tf.newaxis`, an integer scalar tensor, or a tuple of these.
+            The key can also be a bool mask; see `boolean_mask`.
 
     Raises:
         TypeError: If a part of the key has any other type.

@@ -35,7 +35,7 @@ def sort(
     direction: str = "ASCENDING",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the elements in order along an axis.
+    """Sorts the elements along an axis.
 
     Args:
         values: Real numbers, of rank 1 or more.
@@ -57,13 +57,13 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the indices that sort a tensor along an axis, int32.
+    """Returns the int32 indices that sort a tensor along an axis.
 
     Args:
         values: Real numbers, of rank 1 or more.
         axis: The axis, which must be known when the graph is built.
         direction: "ASCENDING" or "DESCENDING".
-        stable: Has no effect: equal elements always keep their order.
+        stable: Has no effect, because equal elements always keep their order.
         name: Name of the scope.
 
     Raises:
@@ -85,7 +85,7 @@ def searchsorted(
     Args:
         sorted_sequence: The rows, along the last axis.
         values: The values to insert into each row, of the same type.
-        side: "left" for the first position at which the row stays sorted, "right" for the last one.
+        side: "left" for the first position that keeps the row sorted, "right" for the last one.
         out_type: int32 or int64.
         name: Name of the operation.
 
@@ -113,7 +113,7 @@ def bound(
     out_type: DType = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the `searchsorted` operation for matrices: "LowerBound" or "UpperBound"."""
+    """Adds the "LowerBound" or "UpperBound" operation of `searchsorted`, for matrices."""
 
     def infer(_sorted: Tensor, sought: Tensor) -> Outputs:
         check_rank(sought.shape, 2)

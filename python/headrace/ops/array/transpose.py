@@ -40,7 +40,8 @@ def transpose(
 
     Args:
         a: The tensor.
-        perm: The old axis for each new axis. By default, the axes are reversed.
+        perm: For each axis of the result, the axis of `a` to use. By default, the axes are
+            reversed.
         conjugate: If True, complex elements are conjugated.
         name: Name of the operation.
 
@@ -68,7 +69,7 @@ def transpose(
 
 
 def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
-    """Returns a tensor's axes in order, except that one axis is swapped with the last."""
+    """Returns a tensor's axes in order, but with one axis swapped with the last."""
     ndims = tensor.shape.rank
     if ndims is not None:
         order = list(range(ndims))

@@ -38,15 +38,15 @@ def where(
     """Selects elements of two tensors by a condition, or returns the indices of true elements.
 
     Args:
-        condition: Bools. With `x` and `y`, it has their shape, or is a scalar, or is a vector that
-            selects whole rows.
+        condition: Bools. If `x` and `y` are passed, the condition has the same shape, or is a
+            scalar, or is a vector that selects whole rows.
         x: The values where the condition is true.
         y: The values where the condition is false.
         name: Name of the operation.
 
     Returns:
-        A tensor like `x` and `y`. Without them, the int64 indices of the true elements, with one
-        row per element.
+        A tensor like `x` and `y`. If they are not passed, the int64 indices of the true elements,
+        with one row per element.
 
     Raises:
         ValueError: If only one of `x` and `y` is passed, or shapes differ.

@@ -1,12 +1,12 @@
 """Audio decoders: from the bytes of a file to samples.
 
-All of them run in the native engine, and recognize the format by the content: WAV (PCM of 8 to 32
-bits, floats), FLAC, MP3, Ogg Vorbis and Ogg Opus. Any other format, such as AAC, is an error that
+All decoders run in the native engine and detect the format from the content: WAV (8- to 32-bit PCM
+or floats), FLAC, MP3, Ogg Vorbis or Ogg Opus. For any other format, such as AAC, the error message
 names the format.
 
-A damaged or truncated file is an error. FLAC and Ogg have checksums, and a FLAC file also has an
-MD5 of all its samples. MP3 has no checksum of its samples. Truncated MP3 files and missing frames
-or bytes are still errors, but a flipped bit within a frame may only cause noise.
+A damaged or truncated file is an error. FLAC and Ogg files have checksums, and a FLAC file also
+contains an MD5 hash of all samples. MP3 files have no checksum of the samples. A truncated MP3 file
+and missing frames or bytes are still errors, but a flipped bit inside a frame may only cause noise.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def decode_audio(
 ) -> Tensor:
     """Decodes a WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus file.
 
-    The padding that an MP3 encoder adds at both ends is removed if the file contains its length, as
-    in FFmpeg and mpg123. In Opus, the padding is always removed, the gain in the header is applied,
-    and the sample rate is 48,000, whatever was encoded, as in FFmpeg.
+    The padding that an MP3 encoder adds at both ends is removed if the file records its length, as
+    in FFmpeg and mpg123. For Opus, the padding is always removed, the gain in the header is
+    applied, and the sample rate is always 48,000, as in FFmpeg.
 
     Args:
         contents: The bytes of the file, a scalar string.
@@ -73,17 +73,17 @@ def audio_slice(
 ) -> Tensor:
     """Decodes a part of a sound file, without decoding the rest.
 
-    The samples are exactly the same as from `decode_audio`. From a WAV file, only this part is
-    read. In FLAC and Ogg Vorbis, a binary search finds the part. In MP3, the headers of all frames
-    are read. Opus is decoded from the beginning, because its samples depend on all earlier ones.
-    Damage elsewhere in the file is not always noticed.
+    The samples are exactly the same as from `decode_audio`. In a WAV file, only this part is read.
+    In FLAC and Ogg Vorbis files, a binary search finds the part. In MP3 files, the headers of all
+    frames are read. Opus files are decoded from the beginning, because each sample depends on all
+    earlier ones. Damage elsewhere in the file is not always detected.
 
     Args:
         contents: The bytes of the file, a scalar string.
         start: The first sample, at the file's sample rate, a scalar int64.
         length: The number of samples, at the file's sample rate, a scalar int64.
-        sample_rate: The sample rate of the result. Only the part is resampled. Defaults to the
-            sample rate of the file.
+        sample_rate: The sample rate of the result. Only the decoded part is resampled. Defaults to
+            the sample rate of the file.
         mono: If True, returns the mean of the channels.
         name: Name of the operation.
 
@@ -114,14 +114,14 @@ def audio_slice(
 
 
 def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the sample rate of a sound file, in samples per second; 48,000 for Opus.
+    """Returns the sample rate of a sound file in samples per second. For Opus, it is 48,000.
 
     Args:
         contents: The bytes of the file, a scalar string.
         name: Name of the operation.
 
     Returns:
-        int32, a scalar.
+        An int32 scalar.
 
     Raises:
         DataLossError: When run, if the headers are damaged; see `decode_audio`.
@@ -138,7 +138,7 @@ def audio_num_samples(contents: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        int64, a scalar: the length of the result of `decode_audio` at the file's sample rate.
+        An int64 scalar: the length of the result of `decode_audio` at the file's sample rate.
 
     Raises:
         DataLossError: When run, if the headers are damaged; see `decode_audio`.

@@ -18,11 +18,11 @@ __all__ = ["resample"]
 def resample(
     samples: TensorLike, orig_freq: TensorLike, new_freq: int, name: str | None = None
 ) -> Tensor:
-    """Changes the sample rate, with a filter of windowed sinc functions.
+    """Changes the sample rate with a windowed sinc filter.
 
     The result is the same as from `torchaudio.functional.resample` with its defaults (a Hann
-    window, width 6, roll-off 0.99), to within 2e-5 of full scale, because torchaudio rounds times
-    to float32. Samples beyond both ends count as silence.
+    window, width 6, roll-off 0.99). It can differ by up to 2e-5 of full scale, because torchaudio
+    rounds times to float32. Samples beyond both ends count as silence.
 
     Args:
         samples: float32, (samples,) or (samples, channels).

@@ -65,9 +65,9 @@ def log_mel_spectrogram(
         norm: "slaney" divides each band by its width, as in librosa and Whisper. If None, bands are
             not divided, as in torchaudio.
         center: If True, frames are centred at multiples of `hop_length`, and `n_fft // 2` samples
-            are added at both ends. If False, the first frame starts at the first sample.
-        pad_mode: The added samples: "reflect", as in torchaudio and Whisper, or "constant" for
-            zeros, as in librosa.
+            are added at each end. If False, the first frame starts at the first sample.
+        pad_mode: How the added samples are filled: "reflect", as in torchaudio and Whisper, or
+            "constant" for zeros, as in librosa.
         log: "natural", "log10", or "db" for decibels: 10 times the base-10 logarithm of an energy,
             or 20 times the base-10 logarithm of a magnitude.
         floor: The minimum energy. The default corresponds to -10 for "log10".
@@ -78,10 +78,10 @@ def log_mel_spectrogram(
         n_fft) // hop_length` if `center` is False.
 
     Raises:
-        InvalidArgumentError: When run, if `samples` is shorter than a frame or the reflection
-            requires.
+        InvalidArgumentError: When run, if `samples` is too short for a frame or for the reflection.
         TypeError: If a size is not an integer.
-        ValueError: If an argument is out of range, or a band is too narrow to contain a frequency.
+        ValueError: If an argument is out of range, or a band is too narrow to contain any
+            frequency.
 
     Examples:
         >>> @hr.native

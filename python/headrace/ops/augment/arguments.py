@@ -1,4 +1,4 @@
-"""Checks arguments that several augmentations share."""
+"""Checks for arguments that several augmentations share."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def one_image(
     """Converts an argument to a tensor and checks that it can be one image.
 
     Args:
-        what: Name of the function, for errors.
+        what: Name of the function, for error messages.
         image: The image. Its rank may be unknown.
-        types: The types that it may have.
-        channels: The numbers of channels that it may have. Empty for any number.
+        types: The allowed types.
+        channels: The allowed numbers of channels. Empty if any number is allowed.
 
     Raises:
         TypeError: If the image has the wrong type.
@@ -90,7 +90,7 @@ def one_image(
 
 
 def check_fill(what: str, image: Tensor, name: str, values: Sequence[float]) -> None:
-    """Raises ValueError if an image of integers cannot hold the values that fill a part of it."""
+    """Raises ValueError if an integer image cannot hold the fill values."""
     dtype = image.dtype.base_dtype
     most = {dtypes.uint8: 255, dtypes.uint16: 65_535}.get(dtype)
     require(
@@ -105,7 +105,7 @@ def _shown(values: Sequence[float]) -> str:
 
 
 def same_image(image: Tensor, *_: Tensor) -> Outputs:
-    """Infers the same type and size as the first input."""
+    """Infers an output with the type and size of the first input."""
     return [(image.dtype.base_dtype, known_image(image))]
 
 
@@ -134,7 +134,7 @@ def size_of(what: str, name: str, value: Pair, is_odd: bool = False) -> tuple[in
     """Returns two positive integers.
 
     Raises:
-        ValueError: If they are something else.
+        ValueError: If the value is anything else.
     """
     numbers = _listed(value) * (2 if is_real(value) else 1)
     are_sizes = len(numbers) == 2 and all(
@@ -152,7 +152,7 @@ def probability(what: str, value: float) -> float:
     """Returns a number from 0 to 1.
 
     Raises:
-        ValueError: If it is something else.
+        ValueError: If the value is anything else.
     """
     if not is_real(value) or not 0 <= value <= 1:
         raise ValueError(f"{what}: p is {value!r}, expected a number from 0 to 1.")
@@ -166,14 +166,14 @@ def range_of(
     holds: Callable[[float], bool],
     expected: str,
 ) -> tuple[float, float]:
-    """Returns the smallest and the largest number.
+    """Returns the minimum and maximum of a range.
 
     Args:
-        what: Name of the function, for errors.
-        name: Name of the argument.
+        what: Name of the function, for error messages.
+        name: Name of the argument, for error messages.
         value: Two numbers, or one for both.
-        holds: Returns whether a number is allowed.
-        expected: Describes the allowed numbers, for example "numbers from 0 to 1".
+        holds: A function that returns whether a number is allowed.
+        expected: A description of the allowed numbers, for example "numbers from 0 to 1".
 
     Raises:
         ValueError: If the numbers are not allowed, or in the wrong order.
@@ -193,7 +193,7 @@ def values_of(what: str, name: str, value: float | Sequence[float] | str) -> lis
     """Returns one number, or one for each channel.
 
     Raises:
-        ValueError: If it is something else.
+        ValueError: If the value is anything else.
     """
     numbers = _listed(value)
     if not numbers or not all(_is_finite(number) for number in numbers):

@@ -22,11 +22,11 @@ __all__ = ["center_crop"]
 
 @takes_targets
 def center_crop(image: TensorLike, size: Pair, name: str | None = None) -> Move:
-    """Crops the centre of an image, or of each image of a batch.
+    """Crops the centre of an image, or of each image in a batch.
 
     If the image is smaller than `size`, zeros are added around it. If the number of zeros along an
-    axis is odd, the extra one is below or to the right. If the offset of the crop is half a pixel,
-    it is rounded to an even number. The pixels are the same as in torchvision.
+    axis is odd, the extra zero is added below or to the right. If the offset of the crop is half a
+    pixel, it is rounded to an even number. The pixels are the same as in torchvision.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).

@@ -27,21 +27,21 @@ def color_jitter(
 ) -> Tensor:
     """Changes brightness, contrast, saturation and hue by random amounts, in a random order.
 
-    Brightness multiplies the pixels by a factor. Contrast scales their difference from the mean
-    grey of the image, and saturation their difference from their own grey. A factor of 1 changes
-    nothing. Hue is rotated by a fraction of a turn. Grey is 0.2989 R + 0.587 G + 0.114 B. Each step
-    drops fractions. For the same amounts and order, pixels differ from torchvision's results for
-    tensors by at most 1 after each step.
+    The brightness factor multiplies the pixels. The contrast factor scales the difference between
+    each pixel and the mean grey of the image. The saturation factor scales the difference between
+    each pixel and its own grey. A factor of 1 changes nothing. The hue is rotated by a fraction of
+    a turn. Grey is 0.2989 R + 0.587 G + 0.114 B. Each step rounds down. For the same amounts and
+    order, pixels differ from torchvision's results for tensors by at most 1 after each step.
 
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
-        brightness: The factor is drawn from `1 - brightness` (at least 0) to `1 + brightness`. Or a
-            pair of the minimum and maximum factor.
+        brightness: The factor is drawn from `1 - brightness` (at least 0) to `1 + brightness`. You
+            can also pass the minimum and maximum factor as a pair.
         contrast: The range of the contrast factor, as for `brightness`.
-        saturation: The range of the saturation factor, as for `brightness`. It does not change grey
-            images.
-        hue: The rotation is drawn from `-hue` to `hue`, at most 0.5. Or a pair of the minimum and
-            maximum.
+        saturation: The range of the saturation factor, as for `brightness`. Grey images do not
+            change.
+        hue: The rotation is drawn from `-hue` to `hue`, at most 0.5. You can also pass the minimum
+            and maximum as a pair.
         seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Boxes, masks, keypoints and labels of several images that are combined into one."""
+"""Combines the boxes, masks, keypoints and labels of several images into those of one image."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def images_of(what: str, images: Sequence[TensorLike], count: int) -> list[Tenso
     """Returns the images to combine.
 
     Args:
-        what: Name of the function, for errors.
+        what: Name of the function, for error messages.
         images: The images.
-        count: The number of images that it combines.
+        count: The number of images that the function combines.
 
     Raises:
-        TypeError: If they are not a list, or have the wrong or different types.
-        ValueError: If there is another number of images, or one has the wrong rank.
+        TypeError: If the images are not a list, or have wrong or different types.
+        ValueError: If the number of images is wrong, or an image has the wrong rank.
     """
     tensors = [one_image(what, image, _PIXELS) for image in _listed(what, "images", images, count)]
     names = {tensor.dtype.base_dtype.name for tensor in tensors}
@@ -44,7 +44,7 @@ class Combination:
     """The targets of several images, each as a list with one tensor per image.
 
     Attributes:
-        what: Name of the function, for errors.
+        what: Name of the function, for error messages.
         count: The number of images.
         boxes: The boxes of each image, or None.
         masks: The masks of each image, or None.
@@ -70,12 +70,12 @@ class Combination:
         Targets(self.what, self.boxes, None, None, self.format, self.normalized, self.min_area)
 
     def combined(self, image: Tensor, moves: Callable[[int], Sequence[Move]]) -> Any:
-        """Returns the combined image, or a named tuple of it and the combined targets.
+        """Returns the combined image, or a named tuple with the image and the combined targets.
 
         Args:
             image: The combined image.
-            moves: Returns how positions in an image move, in several steps. It receives the number
-                of the image.
+            moves: A function that accepts the number of an image and returns the steps that move
+                positions in that image.
         """
         targets = {
             name: _listed(self.what, name, values, self.count)

@@ -39,10 +39,10 @@ def random_iou_crop(
 ) -> Any:
     """Crops a random part of an image that overlaps enough with at least one box.
 
-    A minimum overlap is drawn from `overlaps`. Then parts are drawn until the centre of a box lies
-    in the part, and the area in both the box and the part, divided by the area in either, is at
-    least the minimum. If no part fits in `trials` attempts, another minimum is drawn. For a minimum
-    of 1, or after 50 minima, the image stays whole.
+    First, a minimum overlap is drawn from `overlaps`. Then parts are drawn until the centre of a
+    box is inside the part, and the overlap (intersection over union) of the box and the part is at
+    least the minimum. If no part is suitable after `trials` attempts, another minimum is drawn. If
+    the minimum is 1, or after 50 minima, the whole image is kept.
 
     Boxes whose centre is outside the part become (0, 0, 0, 0). To remove them, pass `min_area=1`.
 
@@ -50,8 +50,10 @@ def random_iou_crop(
         image: uint8 or float32, (height, width, channels). The shape may be unknown.
         boxes: float32, (boxes, 4): the boxes, in pixels.
         masks: uint8 or bool, (masks, height, width): masks to move with the image.
-        keypoints: float32, (points, 2) or (objects, points, 2): positions x, y to move with it.
-        scale: The smallest and largest width and height of the part, as fractions of the image's.
+        keypoints: float32, (points, 2) or (objects, points, 2): positions x, y to move with the
+            image.
+        scale: The smallest and largest width and height of the part, as fractions of the image's
+            width and height.
         ratio: The minimum and maximum aspect ratio of the part: its width divided by its height.
         overlaps: The minimum overlaps to choose from, at least 0.
         trials: The number of parts to draw for each minimum, at least 1.
@@ -62,8 +64,8 @@ def random_iou_crop(
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        A named tuple: `image`, `boxes`, the other targets that you passed, and with `min_area` also
-        `kept`, bool, (boxes,), which is False for removed boxes.
+        A named tuple: `image`, `boxes` and the other targets that you passed. If you pass
+        `min_area`, it also contains `kept`, bool, (boxes,), which is False for removed boxes.
 
     Raises:
         InvalidArgumentError: When run, if the image or a target has the wrong shape.

@@ -31,7 +31,7 @@ _GREY = 114.0
 
 @takes_targets
 def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
-    """Resizes an image to fit into a size, and adds equal margins on both sides.
+    """Resizes an image to fit into a size, and adds equal margins on opposite sides.
 
     The image keeps its proportions. It is resized bilinearly with antialiasing, and its sides are
     rounded to the nearest integer. If the margins along an axis add up to an odd number, the extra
@@ -42,7 +42,8 @@ def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
         size: The height and width of the result, or one integer for both.
         fill: The value of pixels in the margins, from 0 to 255 for uint8 and to 65,535 for uint16.
             The default is the grey that YOLO models are trained with: 114 of 255, which is 29,298
-            for uint16. For float32 images it is 114, so pass a value in their range.
+            for uint16. For float32 images, the default is also 114, so pass a value that suits the
+            range of their pixels.
 
     Returns:
         An image of the same type, (height, width, channels).
@@ -52,8 +53,8 @@ def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
-    Source: `resize` and `pad` of `torchvision.transforms.v2.functional`, to the same pixels within
-    1, and the preprocessing of YOLO models.
+    Source: `resize` and `pad` in `torchvision.transforms.v2.functional`, whose pixels differ by at
+    most 1, and the preprocessing of YOLO models.
 
     Examples:
         >>> fit = hr.native(lambda one: {"image": hr.ops.letterbox(one["image"], 8, fill=9)})

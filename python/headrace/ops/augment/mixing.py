@@ -81,18 +81,18 @@ def mixup(
     normalized: bool = False,
     min_area: float | None = None,
 ) -> Any:
-    """Mixes each image of a batch with the previous one, or two images together with their targets.
+    """Mixes each image in a batch with the previous one, or two images with their targets.
 
     **For classification:** the first image of a batch is mixed with the last. One weight w is drawn
     for the whole batch from Beta(`alpha`, `alpha`). The result is w times the image plus 1 - w
-    times the previous image. Labels are mixed in the same way. Call it after a shuffle and `batch`.
-    For float32, the result is the same as in torchvision, to within 1e-6 of the largest value.
-    uint8, which torchvision does not support, is rounded.
+    times the previous image. Labels are mixed in the same way. Call `mixup` after a shuffle and
+    `batch`. float32 results are the same as in torchvision, to within 1e-6 of the largest value.
+    uint8 results, which torchvision does not support, are rounded.
 
     **For detection:** pass a list of two images of the same shape, and their targets. The result is
-    w times the first image plus 1 - w times the second one, with the targets of both. Trainers of
-    YOLO models use `alpha=32`, so that w is near 0.5. To get two images in one example, use
-    `hr.zip` with shuffles of different seeds.
+    w times the first image plus 1 - w times the second one, with the targets of both images. YOLO
+    trainers use `alpha=32`, so that w is near 0.5. To get two images in one example, use `hr.zip`
+    with shuffles of different seeds.
 
     Args:
         images: uint8 or float32, (batch, ...). For detection, a list of two images (height, width,
@@ -102,10 +102,10 @@ def mixup(
             object, of any type, (objects, ...).
         alpha: The parameter of the distribution, above 0. If it is near 0, most weights are near 0
             or 1.
-        num_classes: The number of classes, if labels are integers. Not for detection.
+        num_classes: The number of classes, if labels are integers. Not used for detection.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
-        boxes: The boxes of both images, two tensors of float32, (boxes, 4), in pixels. They are
-            clipped to the image, and none is removed unless you pass `min_area`.
+        boxes: The boxes of both images, two float32 tensors, (boxes, 4), in pixels. Boxes are
+            clipped to the image. None is removed unless you pass `min_area`.
         masks: The masks of both images, uint8 or bool, (masks, height, width).
         keypoints: The positions x, y in both images, float32, (points, 2) or (objects, points, 2).
         format: The format of boxes: "xyxy" (left, top, right, bottom), "xywh" (left, top, width,
@@ -116,9 +116,9 @@ def mixup(
 
     Returns:
         A pair: images of the same type and shape, and labels, float32, (batch, classes). For
-        detection, a named tuple: `image` and those of `boxes`, `masks`, `keypoints` and `labels`
-        that you passed, first those of the first image. With `min_area` also `kept`, bool, which is
-        False for removed boxes.
+        detection, a named tuple with `image` and the targets that you passed (`boxes`, `masks`,
+        `keypoints`, `labels`), in which the first image's targets come first. If you pass
+        `min_area`, the tuple also contains `kept`, bool, which is False for removed boxes.
 
     Raises:
         InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
@@ -206,12 +206,13 @@ def cutmix(
     layout: str = "HWC",
     seed: int | None = None,
 ) -> Mixed:
-    """Pastes a rectangle of the previous image into each image of a batch.
+    """Pastes a rectangle from the previous image into each image in a batch.
 
     The first image receives its rectangle from the last one. One area is drawn for the whole batch:
     the remaining fraction of each image has the distribution Beta(`alpha`, `alpha`). Parts of the
-    rectangle beyond the edge are cut off, and labels are mixed by the remaining area. Call it after
-    a shuffle and `batch`. For the same rectangle, the images are the same as in torchvision.
+    rectangle outside the image are cut off, and labels are mixed in proportion to the remaining
+    area. Call `cutmix` after a shuffle and `batch`. For the same rectangle, the images are the same
+    as in torchvision.
 
     Args:
         images: uint8 or float32, (batch, height, width, channels), or (batch, channels, height,

@@ -1,6 +1,6 @@
 """Combines four images into one.
 
-Source: the augmentation `Mosaic` of YOLO models, introduced in "YOLOv4: Optimal Speed and Accuracy
+Source: the `Mosaic` augmentation of YOLO models, introduced in "YOLOv4: Optimal Speed and Accuracy
 of Object Detection" (arXiv:2004.10934).
 """
 
@@ -43,25 +43,25 @@ def mosaic(
     min_area: float | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Combines four images around a random centre, as trainers of YOLO models do.
+    """Combines four images around a random centre, as YOLO trainers do.
 
-    Each image is resized to fit into half of the width and height, and keeps its proportions. The
-    first image lies above and to the left of the centre, the second one to its right, and the third
-    and fourth below them. Parts outside the result are cut off, and the rest is filled. Images are
-    resized as by `letterbox`.
+    Each image is resized, with its proportions, to fit into half of the width and height. The first
+    image is placed above and to the left of the centre, the second one to its right, and the third
+    and fourth below them. Parts outside the result are cut off, and empty areas are filled. Images
+    are resized in the same way as by `letterbox`.
 
-    For the mosaic of a trainer with an image size of 640, pass `size=1280`, and then scale and crop
+    To get the mosaic of a trainer whose image size is 640, pass `size=1280`, then scale and crop
     the result. To get four images in one example, use `hr.zip` with shuffles of different seeds.
 
     Args:
-        images: Four images, uint8 or float32, (height, width, channels). Shapes may differ, except
-            for the number of channels, and may be unknown.
+        images: Four images, uint8 or float32, (height, width, channels). They may differ in height
+            and width, and the shapes may be unknown.
         size: The height and width of the result, each at least 2, or one integer for both.
-        boxes: The boxes of each image, four tensors of float32, (boxes, 4), in pixels. They are
-            clipped to the visible part of their quarter, and none is removed unless you pass
+        boxes: The boxes of each image, four float32 tensors, (boxes, 4), in pixels. Boxes are
+            clipped to the visible part of their quarter. None is removed unless you pass
             `min_area`.
-        masks: The masks of each image, uint8 or bool, (masks, height, width). In the result, they
-            have its size, and are 0 outside of their image.
+        masks: The masks of each image, uint8 or bool, (masks, height, width). The resulting masks
+            have the size of the result, and are 0 outside their image.
         keypoints: The positions x, y in each image, float32, (points, 2) or (objects, points, 2).
         labels: One value per object of each image, of any type, (objects, ...).
         center_range: The smallest and largest position of the centre along each axis, as fractions
@@ -76,13 +76,14 @@ def mosaic(
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        An image of this size. With targets or labels, a named tuple: `image` and those of `boxes`,
-        `masks`, `keypoints` and `labels` that you passed, each concatenated in the order of the
-        images. With `min_area` also `kept`, bool, which is False for removed boxes.
+        An image of this size. If you pass targets or labels, a named tuple with `image` and the
+        targets that you passed (`boxes`, `masks`, `keypoints`, `labels`), each concatenated in the
+        order of the images. If you pass `min_area`, the tuple also contains `kept`, bool, which is
+        False for removed boxes.
 
     Raises:
-        InvalidArgumentError: When run, if an image or a target has the wrong shape, or the number
-            of labels differs from that of boxes.
+        InvalidArgumentError: When run, if an image or a target has the wrong shape, or the numbers
+            of labels and boxes differ.
         TypeError: If an argument is not a list, or an image has the wrong type.
         ValueError: If an argument is out of range, or a list does not have four tensors.
 

@@ -27,14 +27,15 @@ def normalize(
 ) -> Tensor:
     """Subtracts a mean, divides by a standard deviation, and moves the channels to the front.
 
-    uint8 is divided by 255 first, and uint16 by 65,535, so `mean` and `std` are for pixels from 0
-    to 1. float32 is not scaled. The result is the same as from torchvision's `ToDtype(float32,
-    scale=True)` followed by `Normalize`, to within 1e-6 for pixels and deviations around 1.
+    uint8 pixels are divided by 255 first, and uint16 pixels by 65,535, so `mean` and `std` refer to
+    pixels from 0 to 1. float32 pixels are not scaled. The result is the same as from torchvision's
+    `ToDtype(float32, scale=True)` followed by `Normalize`, to within 1e-6 for pixels and deviations
+    around 1.
 
     Args:
         image: uint8, uint16 or float32, (..., height, width, channels).
         mean: One number per channel, or one for all channels.
-        std: One number per channel, or one for all channels. It must not be 0.
+        std: One number per channel, or one for all channels. None of them may be 0.
         layout: The order of the axes in the result: "CHW" for channels first, as in PyTorch, or
             "HWC" for channels last, as in `image`.
         name: Name of the operation.

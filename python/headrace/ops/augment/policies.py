@@ -36,14 +36,15 @@ def rand_augment(
     the last four have a random sign.
 
     For the same changes, pixels differ from torchvision's results for tensors by at most 1 for each
-    colour change. After a shear, shift or rotation, they are equal unless a source position is
-    within 1/1000 pixel of the middle between two pixels. With "bilinear", they differ by at most 1.
+    colour change. After a shear, shift or rotation, pixels are equal unless a source position is
+    within 1/1000 pixel of the midpoint between two pixels. With "bilinear", pixels differ by at
+    most 1.
 
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
         num_ops: The number of changes, applied one after the other.
-        magnitude: The strength of the changes, from 0 to `num_magnitude_bins - 1`, which selects
-            the maximum of each range.
+        magnitude: The strength of the changes, from 0 to `num_magnitude_bins - 1`. The highest
+            magnitude selects the maximum of each range.
         num_magnitude_bins: The number of magnitudes, at least 2.
         interpolation: "nearest" or "bilinear", for shear, shift and rotation.
         fill: The value of pixels outside the image: one number for all channels, or one per

@@ -40,7 +40,7 @@ def random_erasing(
     """Fills a random rectangle of an image with a value or with noise, with a given probability.
 
     Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
-    that is smaller than the image on both sides is used. If there is none, the image does not
+    size with both sides smaller than the image is used. If there is none, the image does not
     change. For the same rectangle, the pixels are the same as in torchvision.
 
     Args:
@@ -48,10 +48,10 @@ def random_erasing(
             for the layout "CHW", with at most 4 channels. The shape may be unknown.
         p: The probability, from 0 to 1.
         scale: The minimum and maximum area, as a fraction of the image.
-        ratio: The minimum and maximum of height divided by width.
-        value: The value to fill in, or one value per channel. For uint8, integers from 0 to 255,
-            and for uint16, to 65,535. "random" fills in noise from the standard normal
-            distribution. It requires float32, so call it after `normalize`.
+        ratio: The minimum and maximum aspect ratio, as height divided by width.
+        value: The value to fill in, or one value per channel. For uint8, values are integers from 0
+            to 255, and for uint16, from 0 to 65,535. "random" fills in noise from the standard
+            normal distribution. Noise requires float32, so apply it after `normalize`.
         layout: "HWC", or "CHW" for the result of `normalize`.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
@@ -60,7 +60,8 @@ def random_erasing(
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.
-        TypeError: If the image has the wrong type, or has integers and `value` is "random".
+        TypeError: If the image has the wrong type, or `value` is "random" and the image contains
+            integers.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomErasing`.

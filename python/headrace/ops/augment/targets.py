@@ -1,9 +1,9 @@
-"""Boxes, masks and keypoints, which operations move with their image.
+"""Boxes, masks and keypoints, which operations transform together with their image.
 
 An operation that accepts targets returns a `Move`: the new image, and how positions change. The
 decorator `takes_targets` adds the arguments for targets, and applies the change to them.
 
-Source: the kernels for `BoundingBoxes`, `Mask` and `KeyPoints` of `torchvision.transforms.v2`.
+Source: the kernels for `BoundingBoxes`, `Mask` and `KeyPoints` in `torchvision.transforms.v2`.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class Move:
     Attributes:
         image: The image before the operation.
         moved: The result.
-        homography: Returns 6 or 9 float64 numbers: the map from positions in the image to positions
-            in the result, as in `affine_map`. It receives the size of the image and of the result,
-            each an int32 vector of the height and width.
-        masks: Moves the pixels of images (images, height, width, 1) in the same way. It also
-            receives the size of the result.
+        homography: A function that returns 6 or 9 float64 numbers: the map from positions in the
+            image to positions in the result, as in `affine_map`. It accepts the sizes of the image
+            and of the result, as int32 vectors of the height and width.
+        masks: A function that moves the pixels of images (images, height, width, 1) in the same
+            way. It also accepts the size of the result.
         has_whole_pixels: Whether the operation reorders pixels without interpolation, such as a
             flip. The first column of keypoints then becomes the last column, not the right edge.
-        with_targets: Returns the result by torchvision's rules, which apply if there are targets.
-            None if the result follows them.
-        sizes: The size of the image and of the result; None to read them from the tensors.
+        with_targets: A function that returns the result by torchvision's rules, which apply if
+            there are targets. None if the result already follows these rules.
+        sizes: The sizes of the image and of the result. None to read them from the tensors.
         is_inside: Whether each box is still in the image, bool. Other boxes become empty.
     """
 
@@ -71,7 +71,7 @@ class Move:
 
 
 class TakesTargets(Protocol[_Arguments]):
-    """A function of an image that also moves targets."""
+    """A function on an image that also transforms targets."""
 
     __name__: str
 
@@ -89,7 +89,7 @@ class TakesTargets(Protocol[_Arguments]):
 
 
 def takes_targets(function: Callable[_Arguments, Move]) -> TakesTargets[_Arguments]:
-    """Adds the arguments for targets to a function of an image.
+    """Adds the arguments for targets to a function on an image.
 
     The decorated function returns the result, or a named tuple if it receives targets.
     """
@@ -114,7 +114,7 @@ def affine_map(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Tensor:
     The upper left corner of an image is at 0, 0, and the centre of its first pixel at 0.5, 0.5.
 
     Args:
-        a: A number or a scalar tensor, as all of them.
+        a: A number or a scalar tensor, like all arguments.
         b: Multiplied by y for the new x.
         c: Added to the new x.
         d: Multiplied by x for the new y.
@@ -125,17 +125,17 @@ def affine_map(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Tensor:
 
 
 def image_size(image: Tensor) -> Tensor:
-    """Returns the height and width of one image, as int32. A batch is an error when run."""
+    """Returns the height and width of one image, as int32. Raises an error when run on a batch."""
     inputs = [Input("image", image)]
     return apply_op("ImageSize", inputs, lambda _: [(dtypes.int32, TensorShape([2]))]).outputs[0]
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The arguments of a call that concern targets.
+    """The arguments of a call that relate to targets.
 
     Attributes:
-        what: Name of the function, for errors.
+        what: Name of the function, for error messages.
         boxes: The boxes, or None.
         masks: The masks, or None.
         keypoints: The keypoints, or None.
@@ -199,7 +199,7 @@ class Targets:
         """Returns the boxes as float32.
 
         Raises:
-            ValueError: If they have the wrong rank, or there are none.
+            ValueError: If the boxes have the wrong rank, or there are none.
         """
         require(self.boxes is not None, f"{self.what}: boxes is None, expected boxes.")
         tensor = self._floats("boxes", cast("TensorLike", self.boxes))

@@ -20,11 +20,11 @@ def views(image: Tensor, functions: Mapping[str, _View]) -> dict[str, Tensor]:
     Args:
         image: The image that the functions receive, usually pixels or the bytes of a file.
         functions: For each result, a function that returns a view. For several views, a pair of the
-            function and their number.
+            function and the number of views.
 
     Returns:
-        A dict with the same names. A view is the function's result. Several views are stacked:
-        (number, ...).
+        A dict with the same names as `functions`. Each value is a view. Several views from one
+        function are stacked: (number, ...).
 
     Raises:
         TypeError: If a function is not callable.

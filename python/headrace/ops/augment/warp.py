@@ -45,25 +45,25 @@ def affine(
     fill: float | Sequence[float] | None = None,
     center: TensorLike | None = None,
 ) -> Move:
-    """Rotates, scales, shears and moves an image, which keeps its size.
+    """Rotates, scales, shears and moves an image. The size of the image does not change.
 
-    For random transforms, pass tensors, such as `random_uniform([], -10.0, 10.0)` as the angle.
-    Pixels are equal to torchvision's unless a source position is within 1/1000 pixel of the middle
-    between two pixels. With "bilinear", they differ by at most 1. Masks are always interpolated
-    with "nearest", and are 0 outside the image.
+    For random transforms, pass tensors, for example `random_uniform([], -10.0, 10.0)` as the angle.
+    Pixels are equal to torchvision's unless a source position is within 1/1000 pixel of the
+    midpoint between two pixels. With "bilinear", pixels differ by at most 1. Masks are always
+    interpolated with "nearest", and are 0 outside the image.
 
     Args:
         image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         angle: The rotation in degrees, clockwise.
         translate: (2,): the shift to the right and down, in pixels.
         scale: The factor by which the image is enlarged, above 0.
-        shear: The angles in degrees by which the image is sheared along x and along y, (2,). One
-            number is the angle along x.
+        shear: The angles in degrees by which the image is sheared along x and along y, (2,). A
+            single number is the angle along x.
         interpolation: "nearest" or "bilinear".
         fill: The value of pixels outside the image: one number for all channels, or one per
             channel. Defaults to 0.
-        center: (2,): the position x, y that rotation, scale and shear keep. Defaults to the centre
-            of the image.
+        center: (2,): the position x, y that rotation, scaling and shearing leave unchanged.
+            Defaults to the centre of the image.
 
     Returns:
         An image of the same type and shape.

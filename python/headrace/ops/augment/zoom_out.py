@@ -40,15 +40,16 @@ def random_zoom_out(
 ) -> Move:
     """Places an image at a random position on a larger canvas, with a given probability.
 
-    Objects then become smaller after a resize. Masks are 0 around the image.
+    After a resize, objects are then smaller. Masks are 0 around the image.
 
     Args:
         image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         fill: The value of pixels around the image, from 0 to 255 for uint8 and to 65,535 for
             uint16.
-        side_range: The smallest and the largest size of the canvas, as a multiple of the image's
-            sides, at least 1.
-        p: The probability, from 0 to 1. Otherwise, the image is unchanged.
+        side_range: The minimum and maximum size of the canvas, as multiples of the image's size, at
+            least 1.
+        p: The probability that the image is placed on a canvas, from 0 to 1. Otherwise, the image
+            is unchanged.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:

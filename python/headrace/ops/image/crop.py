@@ -154,7 +154,7 @@ def resize_image_with_crop_or_pad(
 
 @takes_targets
 def central_crop(image: TensorLike, central_fraction: float) -> Move:
-    """Crops the centre of an image, or of each image of a batch.
+    """Crops the centre of an image, or of each image in a batch.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).

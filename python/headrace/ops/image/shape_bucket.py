@@ -27,7 +27,7 @@ def shape_bucket(
         orientation: Whether the EXIF orientation is applied.
 
     Returns:
-        int32, a scalar. The first bucket counts if several are equally near.
+        An int32 scalar. If several buckets are equally near, the first one is returned.
 
     Raises:
         InvalidArgumentError: When run, if the file is not an image or is damaged.
@@ -52,7 +52,7 @@ def crop_to_bucket(
 
     Args:
         contents: The bytes of the file, a scalar string in any format of `decode_image`.
-        bucket: The number of the bucket, int32, a scalar.
+        bucket: The number of the bucket, An int32 scalar.
         buckets: The height and width of each bucket.
         orientation: Whether the EXIF orientation is applied.
 

@@ -5,8 +5,8 @@ the name of the operation. Prefer to pass optional arguments by name. `import he
 has the same functions with the names and arguments of TensorFlow 1. The pages of the site list them
 by family.
 
-Names come from the modules that define them: with `*` if all names of a module are public,
-otherwise one by one. Each is imported on first use. `homes.py` lists its module.
+Names are imported from the modules that define them: with `*` if all names of a module are public,
+otherwise one by one. Each name is loaded on first use. `homes.py` lists the module of each name.
 """
 
 from typing import TYPE_CHECKING
