@@ -21,21 +21,21 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
     """Makes a Trainer train on a pipeline, and resume exactly.
 
     The state of the pipeline becomes part of the trainer's checkpoints. After
-    `trainer.train(resume_from_checkpoint=True)`, the next batch comes at once: Trainer reads and
-    skips nothing. You can resume on another number of processes if the pipeline can; see
-    `Pipeline.resume`. Accelerate neither wraps nor shards the loader, so call `shard` in the
-    pipeline if there are several processes.
+    `trainer.train(resume_from_checkpoint=True)`, the next batch arrives at once: Trainer does not
+    read and skip earlier batches. You can resume with a different number of processes if the
+    pipeline supports it; see `Pipeline.resume`. Accelerate neither wraps nor shards the loader, so
+    call `shard` in the pipeline if there are several processes.
 
-    Trainer's own options for data do not apply: batches come as the pipeline makes them, without
-    `data_collator`, `per_device_train_batch_size` and `remove_unused_columns`.
+    Trainer's own data options do not apply: batches arrive as the pipeline yields them, and
+    `data_collator`, `per_device_train_batch_size` and `remove_unused_columns` are ignored.
 
     Args:
         trainer: A `transformers.Trainer`, or a trainer of TRL.
         train: The pipeline of training batches, or its loader from `to_torch`.
         eval: The pipeline of evaluation batches or its loader, or a dict of them by name. Every
             evaluation starts with epoch 0. If `TrainingArguments` has an `eval_strategy`, Trainer
-            demands an `eval_dataset` when it is created; pass the loader there too. None keeps the
-            trainer's evaluation data.
+            requires an `eval_dataset` when it is created, so pass the loader there as well. None
+            keeps the trainer's evaluation data.
 
     Returns:
         The trainer.
@@ -44,8 +44,8 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
         ModuleNotFoundError: If transformers is not installed.
         TypeError: If `trainer` is not a Trainer, or `train` or `eval` is not a pipeline.
         ValueError: If the pipeline has no `batch`, or is known to yield no batches; if its `shard`
-            does not divide it among all processes; if the trainer has a pipeline already, or the
-            loader a trainer; or if the trainer has `ignore_data_skip`.
+            does not divide it among all processes; if the trainer already has a pipeline, or the
+            loader already has a trainer; or if the trainer has `ignore_data_skip`.
     """
     if missing := missing_transformers():
         raise ModuleNotFoundError(f"hf.attach: {missing}")

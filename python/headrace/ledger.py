@@ -133,8 +133,8 @@ class Ledger:
         """Appends the line for a step.
 
         Call this after the last batch of the step. If the ledger already has this step, for example
-        after a resume, the new line replaces that step and all later ones. A line has about 100
-        bytes.
+        after a resume, the new line replaces that step and all later ones. A line is about 100
+        bytes long.
 
         Args:
             step: The number of the step, from 0. You can leave out steps.

@@ -27,14 +27,14 @@ _KEY: Final = f"{_RANK}0"
 
 
 class DataLoader(BaseDataLoader):  # type: ignore[misc]
-    """torchtitan's `BaseDataLoader` over a pipeline, with a state for any number of ranks.
+    """torchtitan's `BaseDataLoader` over a pipeline, whose state works with any number of ranks.
 
     The pipeline yields single examples. The loader divides them among the data-parallel ranks and
     collects them in batches. A batch has the form that torchtitan's trainer expects: a dict of
     input tensors, and the tensor of labels.
 
-    You can load the state of any rank on each rank, also on another number of ranks. Keep the total
-    number of examples per step, and you get exactly the batches that an uninterrupted run gets.
+    Every rank can load the state of any rank, even with a different number of ranks. If you keep
+    the total number of examples per step, you get exactly the batches of an uninterrupted run.
 
     In torchtitan's configuration, use `DataLoader.Config`:
 
@@ -50,7 +50,7 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
 
     @dataclass(kw_only=True, slots=True)
     class Config(BaseDataLoader.Config):  # type: ignore[misc]
-        """The entry `dataloader` of torchtitan's configuration.
+        """The `dataloader` entry in torchtitan's configuration.
 
         Attributes:
             pipeline: The pipeline, or a function that receives torchtitan's tokenizer and
@@ -173,11 +173,11 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
         return {_KEY: text, "world_size": self.dp_world_size}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next loop continue from a result of `state_dict`, of any rank.
+        """Makes the next loop continue from a result of `state_dict` from any rank.
 
         Args:
-            state_dict: The result of `state_dict`, also of another number of ranks. An empty one
-                changes nothing.
+            state_dict: The result of `state_dict`, from any number of ranks. An empty one changes
+                nothing.
 
         Raises:
             ValueError: If `state_dict` is something else or belongs to another pipeline, or if the

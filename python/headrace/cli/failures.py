@@ -26,7 +26,7 @@ _BROKEN_PIPE: Final = 128 + signal.SIGPIPE
 class Failure(click.ClickException):
     """A command failed because of the data or the machine.
 
-    The message names the file and a remedy.
+    The message names the file and suggests a fix.
     """
 
     exit_code = 1

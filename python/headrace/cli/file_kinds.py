@@ -61,7 +61,7 @@ class Start(NamedTuple):
 
     Attributes:
         data: The first bytes, decompressed.
-        is_whole: Whether this is the whole content.
+        is_whole: Whether `data` is the whole content of the file.
         end: The last few bytes of the file, not decompressed. Empty if they cannot be read.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
         size_bytes: The size of the file in bytes.
@@ -227,7 +227,7 @@ class Content(NamedTuple):
         size_bytes: The size of the file in bytes.
         detail: More about the kind: the format of an image, the delimiter of a table, or a guess
             for an unknown file.
-        mismatch: The reason if the content does not fit the file name. None if it fits.
+        mismatch: Why the content does not match the file name, or None if it matches.
     """
 
     path: str

@@ -31,9 +31,10 @@ class Count(NamedTuple):
 
     Attributes:
         num_records: The number of readable records.
-        num_bytes: Their total size in bytes. None for records that are not byte strings.
-        least_bytes: The size of the smallest one.
-        most_bytes: The size of the largest one.
+        num_bytes: The total size of these records in bytes. None for records that are not byte
+            strings.
+        least_bytes: The size of the smallest record.
+        most_bytes: The size of the largest record.
         damage: The unreadable parts.
     """
 

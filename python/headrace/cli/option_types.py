@@ -29,7 +29,7 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
 def steps(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> tuple[int, int | None]:
-    """Parses A:B, the first step and the one after the last. Both may be omitted."""
+    """Parses A:B: the first step and the step after the last one. Either or both may be omitted."""
     match = re.fullmatch(r"(\d*):(\d*)", value or ":")
     begin, end = (int(match[1] or 0), int(match[2]) if match[2] else None) if match else (0, 0)
     if end is not None and begin >= end:

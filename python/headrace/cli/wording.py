@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Shortens a text and removes the control sequences of terminals."""
+    """Shortens text and removes terminal control sequences."""
     shown = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}{_ELLIPSIS}"
 

@@ -66,8 +66,8 @@ _BASE_TYPES: Final[dict[int, tuple[str, type[np.generic]]]] = {
 class DType:
     """The type of the elements of a tensor.
 
-    It equals anything that `as_dtype` would convert to it, so `tf.int32 == "int32"` and `tf.int32
-    == np.int32` are true.
+    It compares equal to anything that `as_dtype` would convert to it, so `tf.int32 == "int32"` and
+    `tf.int32 == np.int32` are true.
 
     Args:
         type_enum: TensorFlow's number for the type. For reference types, add 100.
@@ -279,7 +279,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
             bool and object (string).
 
     Returns:
-        The type's only `DType` object.
+        The unique `DType` object for this type.
 
     Raises:
         TypeError: If the argument does not identify a type.

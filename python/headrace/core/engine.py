@@ -277,8 +277,8 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
     """Calls each Python function at which a run stops, and then resumes the run.
 
     The functions are called from here rather than by the engine. When a program exits, Python stops
-    its daemon threads wherever they are, which is impossible if there is native code below a Python
-    function.
+    its daemon threads wherever they are, which is impossible if there is native code on the stack
+    below a Python function.
 
     Args:
         run: The result of `Program.run`, `Program.run_loop` or a function call.

@@ -98,10 +98,10 @@ class NamedNode(Protocol):
 
 
 class OpError(Exception):
-    """The base class of all errors from operations, files and storages.
+    """The base class of all errors from operations, files and storage.
 
     Args:
-        node_def: The description of the node that failed. If None, it is taken from `op`, if that
+        node_def: The description of the node that failed. If None, it is taken from `op`, if `op`
             has one.
         op: The `Operation` that failed, or None if it is unknown.
         message: The error message, which is also `str(error)`. It may be None.

@@ -21,8 +21,8 @@ class FixedLenFeature(NamedTuple):
 
     Attributes:
         shape: The shape of the values.
-        default_value: The value to use if the feature is missing; None if it is required.
-        default_value: The value where the feature is missing; None if it is required.
+        dtype: float32, int64 or string.
+        default_value: The value to use if the feature is missing, or None if it is required.
     """
 
     shape: ShapeLike

@@ -53,7 +53,7 @@ _UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
 
 
 class Html(str):
-    """Text that is HTML already. Every other text is escaped."""
+    """Text that is already HTML. All other text is escaped."""
 
     __slots__ = ()
 

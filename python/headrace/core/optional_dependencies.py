@@ -39,88 +39,88 @@ _NOT_INSTALLED: Final = "is not installed. Follow its own installation guide for
 
 
 def missing_cli() -> str | None:
-    """Returns how to install packages for the commands; None if none is missing."""
+    """Returns how to install the packages for the commands, or None if none are missing."""
     return _missing(_CLI, "for the commands")
 
 
 def missing_arrow() -> str | None:
-    """Returns how to install packages for Arrow arrays; None if none is missing."""
+    """Returns how to install the packages for Arrow arrays, or None if none are missing."""
     return _missing(("pyarrow",), "for Arrow arrays")
 
 
 def missing_parquet() -> str | None:
-    """Returns how to install packages for commands on Parquet files; None if none is missing."""
+    """Returns how to install the packages for Parquet commands, or None if none are missing."""
     return _missing(("pyarrow",), "for Parquet files")
 
 
 def missing_absl() -> str | None:
-    """Returns how to install packages for the flags of TensorFlow 1; None if none is missing."""
+    """Returns how to install the packages for TensorFlow 1 flags, or None if none are missing."""
     return _missing(("absl",), "for command-line flags")
 
 
 def missing_protobuf() -> str | None:
-    """Returns how to install packages for protocol buffer messages; None if none is missing."""
+    """Returns how to install the protocol buffer packages, or None if none are missing."""
     return _missing((_PROTOBUF,), "for messages such as Example")
 
 
 def missing_prometheus() -> str | None:
-    """Returns how to install packages for metrics in Prometheus; None if none is missing."""
+    """Returns how to install the packages for Prometheus, or None if none are missing."""
     return _missing(("prometheus_client",), "which serves metrics")
 
 
 def missing_keras() -> str | None:
-    """Returns how to install packages for Keras; None if none is missing."""
+    """Returns how to install the packages for Keras, or None if none are missing."""
     return _missing(("keras",), "which trains models")
 
 
 def missing_grain() -> str | None:
-    """Returns how to install packages for Grain; None if none is missing."""
+    """Returns how to install the packages for Grain, or None if none are missing."""
     return _missing(("grain",), "which has the dataset's class")
 
 
 def missing_torchtitan() -> str | None:
-    """Returns how to install packages for torchtitan; None if none is missing."""
+    """Returns how to install the packages for torchtitan, or None if none are missing."""
     return _missing(("torchtitan",), "which has the loader's class")
 
 
 def missing_otlp() -> str | None:
-    """Returns how to install packages for metrics over OpenTelemetry; None if none is missing."""
+    """Returns how to install the packages for OpenTelemetry, or None if none are missing."""
     return _missing(_OTLP, "which send metrics")
 
 
 def missing_ray() -> str | None:
-    """Returns how to install packages for Ray; None if none is missing."""
+    """Returns how to install the packages for Ray, or None if none are missing."""
     return _missing(("ray",), "for readers on other machines")
 
 
 def missing_video() -> str | None:
-    """Returns how to install packages that decode videos; None if none is missing."""
+    """Returns how to install the packages that decode videos, or None if none are missing."""
     missing = _missing(("av",), "to decode videos")
     return missing and f"{missing}, or pip install 'headrace[video]'"
 
 
 def missing_torchcodec() -> str | None:
-    """Returns how to install the packages to decode with torchcodec; None if none is missing."""
+    """Returns how to install the packages for torchcodec, or None if none are missing."""
     return _missing(("torch", "torchcodec"), "to decode videos with torchcodec")
 
 
 def missing_torch() -> str | None:
-    """Returns how to install packages for PyTorch; None if none is missing."""
+    """Returns how to install the packages for PyTorch, or None if none are missing."""
     return None if find_spec("torch") else f"torch {_NOT_INSTALLED}"
 
 
 def missing_transformers() -> str | None:
-    """Returns how to install packages for Hugging Face's Trainer; None if none is missing."""
+    """Returns how to install the packages for Hugging Face Trainer, or None if none are missing."""
     return _missing(("transformers", "accelerate"), "which have the Trainer")
 
 
 def missing_jax() -> str | None:
-    """Returns how to install packages for JAX; None if none is missing."""
+    """Returns how to install the packages for JAX, or None if none are missing."""
     return None if find_spec("jax") else f"jax {_NOT_INSTALLED}"
 
 
 def missing_mlx() -> str | None:
-    """Returns how to install packages for MLX; None if none is missing."""
+    """Returns how to install the packages for MLX, or None if none are missing."""
     return None if find_spec("mlx") else f"mlx {_NOT_INSTALLED}"
 
 

@@ -240,7 +240,7 @@ class TensorShape:
         return list(self._sizes)
 
     def num_elements(self) -> int | None:
-        """Returns the number of elements, or None unless the shape is fully defined."""
+        """Returns the number of elements, or None if the shape is not fully defined."""
         if self._sizes is None or None in self._sizes:
             return None
         return math.prod(size for size in self._sizes if size is not None)

@@ -33,7 +33,7 @@ def digits_path() -> Path:
 
 
 def load_digits(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Loads images, uint8, (5000, 784), 0 to 255, and labels, int64, (5000,), 0 to 9.
+    """Loads uint8 images (5000, 784) from 0 to 255, and int64 labels (5000,) from 0 to 9.
 
     Source: 500 digits of each class from MNIST (LeCun, Cortes, Burges). Each line has 784 pixels,
     row by row, then the label.

@@ -18,7 +18,7 @@ CHECKPOINT = "checkpoint.npz"
 
 
 def initial_parameters(seed: int) -> Parameters:
-    """Returns random weights (He's scale for the ReLU layer) and zero biases, float32."""
+    """Returns random weights (He's scale for the ReLU layer) and zero biases, all float32."""
     rng = np.random.default_rng(seed)
     return {
         "hidden/weights": _normal(rng, (NUM_PIXELS, NUM_HIDDEN), np.sqrt(2 / NUM_PIXELS)),
@@ -52,7 +52,7 @@ def load_parameters(directory: Path) -> Parameters:
 
 
 def logits(parameters: Parameters, images: FloatArray) -> FloatArray:
-    """Returns one score for each image and digit, float32, (batch, 10).
+    """Returns a float32 score for each image and digit, with shape (batch, 10).
 
     Args:
         parameters: The parameters, from `initial_parameters` or a checkpoint.

@@ -20,7 +20,7 @@ class TFRecordOptions:
     """Options for reading and writing TFRecord files.
 
     Writers pass all options except the first to zlib-rs. Its files are about as large as zlib's,
-    but not byte for byte the same.
+    but not identical byte for byte.
 
     Args:
         compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None. Without

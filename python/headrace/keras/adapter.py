@@ -38,10 +38,10 @@ def adapter(
         sample_weight: The component with a weight for each example.
 
     Returns:
-        A `DataAdapter` of Keras. Its `epoch` is the number of the next epoch. Set it if you
-        continue a training with `fit(initial_epoch=...)`, or use `BackupAndRestore` to resume at
-        any batch. Its `pipeline` is `pipe`. You can also iterate over the adapter: the batches are
-        `(x, y)`, and each complete iteration is the next epoch.
+        A Keras `DataAdapter`. Its `epoch` is the number of the next epoch. Set it if you continue
+        training with `fit(initial_epoch=...)`, or use `BackupAndRestore` to resume at any batch.
+        Its `pipeline` is `pipe`. You can also iterate over the adapter: the batches are `(x, y)`,
+        and each complete iteration is the next epoch.
 
     Raises:
         ModuleNotFoundError: If Keras is not installed.
@@ -142,7 +142,7 @@ class PipelineAdapter:
     Attributes:
         pipeline: The pipeline.
         class_names: The names of the classes, if the adapter reads a directory and has labels.
-        file_paths: The paths of the files in their order before the shuffle, if it reads a
+        file_paths: The paths of the files in their order before shuffling, if the adapter reads a
             directory.
         num_before: How many batches of the next epoch an earlier run has already trained on.
     """
@@ -193,7 +193,7 @@ class PipelineAdapter:
 
         Args:
             epoch: The epoch number.
-            num_batches: The number of its batches that the model has been trained on.
+            num_batches: The number of batches of this epoch that the model has been trained on.
             state: The state after these batches; None if there are none.
 
         Returns:

@@ -30,13 +30,13 @@ def audio_dataset_from_directory(
     follow_links: bool = False,
     verbose: bool = True,
 ) -> Any:
-    """Reads WAV files from a directory, as the function of this name in `keras.utils` does.
+    """Reads WAV files from a directory, like the `keras.utils` function of the same name.
 
     Args:
         directory: The directory with one subdirectory for each class. Files whose names end with
             `.wav` are read.
-        labels: See `image_dataset_from_directory`, also for the other arguments that are not
-            listed here.
+        labels: See `image_dataset_from_directory`, which describes the shared arguments in more
+            detail.
         label_mode: The encoding of the labels.
         class_names: The subdirectories to read.
         batch_size: The number of sounds in a batch; None for single sounds.

@@ -1,4 +1,4 @@
-"""`BackupAndRestore`: a callback of Keras that resumes training at any batch."""
+"""`BackupAndRestore`: a Keras callback that resumes training at any batch."""
 
 import json
 import os
@@ -28,7 +28,7 @@ _RANDOM: Final = "random"
 
 
 class BackupAndRestore:
-    """Backs up a training of Keras, and resumes it at the next batch.
+    """Backs up Keras training, and resumes it at the next batch.
 
     It is a callback like `keras.callbacks.BackupAndRestore`, but it also stores the position in the
     data. If training is interrupted in the middle of an epoch, `fit` continues with the next batch
@@ -36,20 +36,20 @@ class BackupAndRestore:
     which is replaced as a whole, so you can kill the process at any time.
 
     The weights, the optimizer, the metrics and the random seeds of layers are restored. Other
-    callbacks that count epochs, such as `EarlyStopping`, start anew.
+    callbacks that count epochs, such as `EarlyStopping`, start over.
 
     Args:
         data: The adapter that you pass to `fit`.
         backup_dir: The directory of the backup.
-        save_freq: "epoch" saves at the end of each epoch. A number also saves after so many batches
-            within an epoch.
-        delete_checkpoint: Whether to delete the backup at the end of the training.
+        save_freq: "epoch" saves at the end of each epoch. A number `n` also saves after every `n`
+            batches within an epoch.
+        delete_checkpoint: Whether to delete the backup at the end of training.
 
     Raises:
         ModuleNotFoundError: If Keras is not installed.
         TypeError: If `data` is not an adapter.
-        ValueError: If `save_freq` or `backup_dir` is wrong. Also raised by `fit`, if the backup is
-            from another model or other data, or if `steps_per_epoch` is set.
+        ValueError: If `save_freq` or `backup_dir` is wrong. Also raised by `fit`, if the backup
+            belongs to a different model or different data, or if `steps_per_epoch` is set.
 
     Examples:
         >>> import keras

@@ -56,11 +56,11 @@ def image_dataset_from_directory(
     format: Literal["tf"] = "tf",
     verbose: bool = True,
 ) -> Any:
-    """Reads image files from a directory, as the function of this name in `keras.utils` does.
+    """Reads image files from a directory, like the `keras.utils` function of the same name.
 
-    The files, their split, the labels and the pixels are those of Keras, but TensorFlow is not
-    needed: the engine decodes and resizes on all cores. Only the order of a shuffle differs: every
-    epoch is shuffled over all files, in an order that depends on the seed alone.
+    The files, the split, the labels and the pixels are the same as in Keras, but TensorFlow is not
+    needed: the engine decodes and resizes on all cores. Only the shuffled order differs: each epoch
+    shuffles all files, in an order that depends only on the seed.
 
     Args:
         directory: The directory with one subdirectory for each class.
@@ -73,7 +73,7 @@ def image_dataset_from_directory(
         batch_size: The number of images in a batch; None for single images.
         image_size: The height and width of the images.
         shuffle: Whether to shuffle. If False, files are sorted by path.
-        seed: The seed of the shuffle and the split. If None, a random one is drawn. Pass a seed to
+        seed: The seed of the shuffle and the split. If None, a random seed is drawn. Pass a seed to
             resume in another process.
         validation_split: The share of files for validation.
         subset: "training" or "validation", or "both" for a tuple of two adapters.
@@ -81,7 +81,7 @@ def image_dataset_from_directory(
             or "mitchellcubic".
         follow_links: Whether to read directories that are symbolic links.
         crop_to_aspect_ratio: Whether to crop images to the proportions of `image_size`.
-        pad_to_aspect_ratio: Whether to pad them with zeros instead.
+        pad_to_aspect_ratio: Whether to pad images with zeros instead.
         data_format: "channels_last" or "channels_first". Defaults to Keras' setting.
         format: Only "tf" is supported. You still get an adapter.
         verbose: Whether to print the number of files.

@@ -36,7 +36,7 @@ def text_dataset_from_directory(
     format: Literal["tf"] = "tf",
     verbose: bool = True,
 ) -> Any:
-    """Reads text files from a directory, as the function of this name in `keras.utils` does.
+    """Reads text files from a directory, like the `keras.utils` function of the same name.
 
     A model can't be trained on strings, so tokenize them first: add a `map` to the `pipeline` of
     the result, and pass that to `adapter`.
@@ -44,8 +44,8 @@ def text_dataset_from_directory(
     Args:
         directory: The directory with one subdirectory for each class. Files whose names end with
             `.txt` are read.
-        labels: See `image_dataset_from_directory`, which also describes the arguments that are not
-            listed here.
+        labels: See `image_dataset_from_directory`, which describes the shared arguments in more
+            detail.
         label_mode: The encoding of the labels.
         class_names: The subdirectories to read.
         batch_size: The number of texts in a batch; None for single texts.

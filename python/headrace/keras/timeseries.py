@@ -31,10 +31,10 @@ def timeseries_dataset_from_array(
     end_index: int | None = None,
     format: Literal["tf"] = "tf",
 ) -> Any:
-    """Yields windows of a time series, as the function of this name in `keras.utils` does.
+    """Yields windows of a time series, like the `keras.utils` function of the same name.
 
-    The windows are views of the array, so they need no memory of their own. With `shuffle`, every
-    epoch is shuffled over all windows, in an order that depends on the seed alone.
+    The windows are views of the array, so they need no memory of their own. With `shuffle`, each
+    epoch shuffles all windows, in an order that depends only on the seed.
 
     Args:
         data: The time series. Its first axis is the time.
@@ -44,7 +44,7 @@ def timeseries_dataset_from_array(
         sampling_rate: The number of steps between two steps of a window.
         batch_size: The number of windows in a batch; None for single windows.
         shuffle: Whether to shuffle the windows.
-        seed: The seed of the shuffle. If None, a random one is drawn. Pass a seed to resume in
+        seed: The seed of the shuffle. If None, a random seed is drawn. Pass a seed to resume in
             another process.
         start_index: The first step to use.
         end_index: The step before which the last window ends.

@@ -71,12 +71,13 @@ class Report(NamedTuple):
         trainer: The trainer's name.
         rank: The trainer's rank.
         world: The number of trainers.
-        version: The version of the layout that it uses.
-        oldest: The number of its next batch.
-        end: The number of the first batch that it has not requested.
-        seconds: The time since its last report.
-        waiting: The share of that time in which it waited.
-        working: The share of time in which each reader worked, for readers that sent it a reply.
+        version: The version of the layout that the trainer uses.
+        oldest: The number of the trainer's next batch.
+        end: The number of the first batch that the trainer has not requested.
+        seconds: The time since the trainer's last report.
+        waiting: The share of that time that the trainer spent waiting.
+        working: The share of time that each reader spent working, for readers that sent this
+            trainer a reply.
     """
 
     trainer: str

@@ -38,7 +38,7 @@ class Part(NamedTuple):
         rank: The number of the trainer, from 0.
         world: The number of trainers.
         epoch: The number of the epoch to start.
-        credit_bytes: The limit in bytes on its requested batches.
+        credit_bytes: The limit in bytes on the trainer's requested batches.
         is_copied: Whether arrays are copied out of the object store and are writable.
         has_arrow_strings: Whether strings remain Arrow arrays.
         patience_s: The time in seconds after which the head checks on a reader.

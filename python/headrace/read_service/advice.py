@@ -23,8 +23,8 @@ class Loads:
     Attributes:
         seconds: The duration in seconds.
         num_readers: The number of readers.
-        waiting: The mean share of time in which trainers waited for batches, 0 to 1.
-        working: The mean share of time in which readers produced batches, 0 to 1.
+        waiting: The mean share of time that trainers spent waiting for batches, 0 to 1.
+        working: The mean share of time that readers spent producing batches, 0 to 1.
     """
 
     seconds: float

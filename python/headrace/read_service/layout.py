@@ -68,7 +68,7 @@ class Layout:
 
         Args:
             readers: The readers' names.
-            first: The number of their first batch. Earlier batches keep their readers.
+            first: The number of the new readers' first batch. Earlier batches keep their readers.
             oldest: The number of the oldest batch that may still be requested.
         """
         before = [turn for turn in self.turns if turn.first < first]

@@ -47,7 +47,7 @@ class BatchReply(NamedTuple):
         cursor: A position at or before the batch from which the pipeline can resume.
         num_skipped: The number from the `BatchRequest`. The trainer may know of more by now.
         skipped: The examples skipped up to this batch, without the first `num_skipped`.
-        working: The share of time in which the reader has worked since the first request.
+        working: The share of time that the reader has spent working since the first request.
     """
 
     batch: dict[str, Any] | None
@@ -80,7 +80,7 @@ class _FinishedBatch(NamedTuple):
 
 
 class Reader:
-    """Produces batches of a pipeline. All of its data can be produced again after a loss.
+    """Produces batches of a pipeline. Everything it holds can be produced again after a loss.
 
     It iterates over the share of batches that contains the requested one. Batches before it are
     parked until another trainer requests them. If there are too many, the oldest are dropped and

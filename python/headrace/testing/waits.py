@@ -30,9 +30,9 @@ def dump_waits(*, write: bool = True) -> str:
     """Reports why and how long each thread has been waiting.
 
     For each Python thread, the report contains its name, its stack and the reason for its wait
-    inside headrace, such as a queue, a batch, a storage or other threads. For each open pipeline,
-    it shows the activity of the engine's threads and the running Python functions. It also lists
-    the queues of each session and the open storage requests.
+    inside headrace, such as a queue, a batch, storage or other threads. For each open pipeline, it
+    shows the activity of the engine's threads and the running Python functions. It also lists the
+    queues of each session and the open storage requests.
 
     The call does not stop anything. You can make it from any thread at any time. Waits shorter than
     0.05 s are not listed.

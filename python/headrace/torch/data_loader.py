@@ -21,7 +21,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
-    """PyTorch's `DataLoader`, with a state that you can resume at any batch.
+    """PyTorch's `DataLoader`, extended so that you can resume at any batch.
 
     All arguments, attributes, warnings and errors are the same as in `torch.utils.data.DataLoader`,
     and batches have the same order for the same random generators. In addition, it has:
@@ -199,7 +199,7 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         self._resumed = LoaderState.from_dict(state_dict)
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck of the last epoch, and a remedy."""
+        """Returns a sentence that names the bottleneck of the last epoch and suggests a fix."""
         if self._progress is None:
             return "nothing has been read yet: try again after some batches"
         return self._progress.times.bottleneck()

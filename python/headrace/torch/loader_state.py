@@ -120,7 +120,7 @@ class LoaderState:
         randomness: The random states from which the epoch's indices are drawn.
         len_called: The length that `len(loader)` returned, for an iterable-style dataset.
         dataset: The state of the dataset in this process, or None if it has none.
-        fetcher: The state of its iterator in this process.
+        fetcher: The state of the dataset's iterator in this process.
         workers: The states of worker processes.
         next_worker: The worker that produces the next batch.
         pending: The indices of batches before the position that have not arrived, with their

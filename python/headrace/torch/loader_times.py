@@ -43,7 +43,7 @@ class LoaderTimes:
         self._collated += collated
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
+        """Returns a sentence that names the bottleneck and its time share, and suggests a fix."""
         if self._began is None:
             return "nothing has been read yet: try again after some batches"
         seconds = max(self._ended - self._began, 1e-9)

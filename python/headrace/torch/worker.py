@@ -75,7 +75,7 @@ class FetchRequest(NamedTuple):
     """A request for a batch.
 
     Attributes:
-        index: Its indices.
+        index: The indices of the batch.
         unused: The segments that may be reused.
     """
 

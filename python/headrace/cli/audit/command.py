@@ -1,4 +1,4 @@
-"""``headrace audit``: compares ledgers, and lists the records of their steps."""
+"""``headrace audit``: compares ledgers and lists the records in their steps."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["compare", "entries_in", "summary"]
 
 
 def entries_in(path: str, begin: int, end: int | None) -> Iterator[LedgerEntry]:
-    """Yields the entries of the steps from `begin` to `end` - 1, or to the last step for None.
+    """Yields the entries for steps `begin` to `end` - 1, or to the last step if `end` is None.
 
     Raises:
         Failure: If the file is not a ledger or is damaged.

@@ -34,11 +34,11 @@ class Limit(NamedTuple):
 
 
 def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) -> Limit | None:
-    """Reads files twice and measures the second pass. Returns None if they are empty.
+    """Reads files twice and measures the second pass. Returns None if the files are empty.
 
     The first pass brings the files into the page cache, as far as they fit and time allows. The
-    result is therefore the limit of memory for files that fit into the cache, and the limit of
-    storage for others. The second pass reads the same parts.
+    result is therefore the speed of memory for files that fit into the cache, and the speed of
+    storage for all others. The second pass reads the same parts.
 
     Args:
         files: The files, in reading order.

@@ -31,16 +31,16 @@ class Measurements(NamedTuple):
 
     Attributes:
         num_batches: The number of batches taken. 0 for a pipeline without batches.
-        num_examples: The number of examples in them.
+        num_examples: The number of examples in these batches.
         seconds: The time from the start to the last batch.
         first_seconds: The time to the first batch.
-        examples_per_second: The rate after the first batch, if there were more.
-        bytes_per_second: The rate in bytes of the files. None if it is unknown.
+        examples_per_second: The rate after the first batch, if there was more than one.
+        bytes_per_second: The rate in file bytes, or None if it is unknown.
         why_no_bytes: The reason why the rate in bytes is unknown.
         has_ended: Whether all data was read.
         limit: The speed of plain reads of the same files. None if there are no files.
-        mixing: The files of the first examples after the last shuffle. None if the pipeline does
-            not shuffle examples of files.
+        mixing: The files that the first examples after the last shuffle come from. None if the
+            pipeline does not shuffle examples from files.
         bottleneck: A description of the bottleneck.
         statistics: The statistics of each stage.
     """
@@ -66,7 +66,7 @@ class Measurements(NamedTuple):
         return self.bytes_per_second / self.limit.bytes_per_second
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the measurements in the form for `--json`."""
+        """Returns the measurements as data for `--json`."""
         return {
             "batches": self.num_batches,
             "examples": self.num_examples,
@@ -92,7 +92,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
         most_batches: The maximum number of batches.
 
     Raises:
-        Exception: The exception of a function of the pipeline.
+        Exception: Any exception that a function in the pipeline raises.
     """
     with iter(pipe) as batches:
         files, num_threads = batches.files, batches.num_threads

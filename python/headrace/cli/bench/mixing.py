@@ -17,11 +17,11 @@ __all__ = ["Mixing", "measured_mixing"]
 
 
 class Mixing(NamedTuple):
-    """The files of the first examples after the last shuffle of a pipeline.
+    """The files that the first examples after a pipeline's last shuffle come from.
 
     Attributes:
         num_examples: The number of examined examples.
-        num_files: The number of files from which they come.
+        num_files: The number of files that these examples come from.
         of_files: The number of files that the pipeline reads.
     """
 
@@ -31,17 +31,17 @@ class Mixing(NamedTuple):
 
 
 def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -> Mixing | None:
-    """Counts the files from which the first examples after the last shuffle come.
+    """Counts the files that the first examples after the last shuffle come from.
 
     Functions directly before the shuffle are not called, because they do not change the order.
 
     Args:
         pipe: The pipeline.
-        files: The files that it reads.
+        files: The files that the pipeline reads.
         most_seconds: The time limit in seconds.
 
-    Returns: The numbers, or None if the pipeline does not shuffle the examples of several files, or
-        no example arrives in time.
+    Returns: The counts, or None if the pipeline does not shuffle examples from several files,
+        or no example arrives in time.
     """
     chain = _up_to_shuffle(pipe._stages)
     if chain is None or len(files) < 2:

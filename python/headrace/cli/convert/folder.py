@@ -1,7 +1,7 @@
 """Writes image folders: a directory for each class, and a file for each image.
 
-Images are written to a hidden directory next to the output. It is renamed to the output once all
-images have been written.
+Images are written to a hidden directory next to the output. The directory is renamed to the output
+once all images have been written.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Folder:
     Args:
         output: The directory.
         plan: The role of each feature.
-        written: The names of the images that an earlier run has written.
+        written: The names of the images that an earlier run wrote.
 
     Attributes:
         names: The names of the images in the current part.

@@ -36,7 +36,7 @@ class Names:
         return os.path.join(self.directory, f"{self._stem}-{number:05d}{of}{self._extension}")
 
     def existing(self) -> list[str]:
-        """Returns the existing files with such names, whatever the number of shards."""
+        """Returns the existing files with names of this form, for any number of shards."""
         pattern = rf"{re.escape(self._stem)}-{_NUMBER}(-of-{_NUMBER})?{re.escape(self._extension)}"
         return self._matching(pattern if self._is_divided else re.escape(self._base))
 

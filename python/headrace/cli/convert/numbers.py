@@ -25,7 +25,7 @@ _BEYOND_INTEGERS: Final = 2.0**64
 
 
 class Rule:
-    """The rules for converting the numbers of a feature.
+    """The rules for converting the numbers in a feature.
 
     Attributes:
         VALUE: The value must not change.
@@ -128,7 +128,7 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
         value: The number.
         rule: The rule for the feature.
         number: The number of the example.
-        names: All features with such numbers.
+        names: All features with numbers that break their rules.
     """
     where = f"feature '{name}': example {number} has the value {value}"
     others = [f"'{other}'" for other in names if other != name]

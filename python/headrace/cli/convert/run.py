@@ -37,8 +37,8 @@ class ConversionResult(NamedTuple):
 
     Attributes:
         files: The output files. For an image folder, only its directory.
-        num_examples: The number of examples in them.
-        num_before: The number of files that an earlier run has written.
+        num_examples: The number of examples in the output.
+        num_before: The number of files that an earlier run wrote.
         skipped: The skipped examples.
     """
 
@@ -48,7 +48,7 @@ class ConversionResult(NamedTuple):
     skipped: list[Skipped]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the result in the form for `--json`."""
+        """Returns the result as data for `--json`."""
         return {
             "files": self.files,
             "examples": self.num_examples,

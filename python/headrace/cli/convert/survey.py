@@ -96,7 +96,7 @@ def surveyed(
     make_row: Callable[[dict[str, Any], int], Row],
     interrupts: Interrupts,
 ) -> Survey:
-    """Surveys all examples as far as the request requires it.
+    """Surveys all examples, as far as the request requires.
 
     Raises:
         Failure: If the values of a feature have no common type.

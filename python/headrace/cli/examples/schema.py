@@ -23,9 +23,9 @@ class FeatureSummary:
 
     Attributes:
         count: The number of examples that have the feature.
-        kinds: The kinds of its values.
+        kinds: The kinds of values in the feature.
         lengths: The smallest and the largest number of values in an example.
-        shapes: All shapes of its values, if they have shapes.
+        shapes: All shapes of the values, if they have shapes.
         least: The smallest value. For strings, the smallest length.
         most: The largest value. For strings, the largest length.
         num_not_finite: The number of values that are infinite or NaN.
@@ -47,7 +47,7 @@ class FeatureSummary:
 
     @property
     def kind(self) -> str:
-        """The kind of its values, or several if examples differ."""
+        """The kind of the values, or several kinds if examples differ."""
         return " or ".join(sorted(kind for kind in self.kinds if kind is not None)) or "none"
 
     @property
@@ -137,7 +137,7 @@ class Schema:
         return self.features[name].count / self.num_examples
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Returns the summary of each feature in the form for `--json`."""
+        """Returns the summary of each feature as data for `--json`."""
         return [
             {
                 "name": name,

@@ -29,7 +29,7 @@ class IndexResult(NamedTuple):
         path: The path of the file.
         index_path: The path of the index. None if the file has no records.
         num_records: The number of records.
-        is_new: Whether the index was written. False if it existed.
+        is_new: Whether the index was written. False if it already existed.
     """
 
     path: str
@@ -39,7 +39,7 @@ class IndexResult(NamedTuple):
 
 
 def files_to_index(arguments: Iterable[str]) -> list[str]:
-    """Returns the files that the arguments refer to, without the indexes among them.
+    """Returns the files that the arguments refer to, except for index files.
 
     Raises:
         OpError: If there are no files, or they cannot be listed.

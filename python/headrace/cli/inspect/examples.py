@@ -42,7 +42,7 @@ def lines_of_example(shown: ShownExample, is_drawn: bool) -> Iterator[str]:
 
 
 def as_json(shown: ShownExample) -> dict[str, Any]:
-    """Returns an example in the form for `--json`. Strings that are not text become their size."""
+    """Returns an example as data for `--json`. Strings that are not text become their size."""
     return {
         "record": shown.number,
         "values": {

@@ -47,7 +47,7 @@ class Folder:
         )
 
     def add_examples(self, path: str, shown: list[ShownExample]) -> None:
-        """Adds examples of a file that are shown after the summary."""
+        """Adds a file's examples, which are shown after the summary."""
         if shown:
             self.examples.append((path, shown))
 

@@ -29,15 +29,15 @@ class Output:
     """Inspects files, and prints or collects their reports.
 
     Args:
-        looked: The options of the inspection.
-        png: The directory for PNG files. None to write none.
+        looked: The inspection options.
+        png: The directory for PNG files. None to write no PNG files.
         is_printed: Whether reports are printed. Otherwise they are only collected.
-        num_of_folder: The number of examples to show after the summary of a folder.
+        num_of_folder: The number of examples to show after a folder's summary.
 
     Attributes:
         reports: The reports of all readable files. If reports are printed, the reports of folders
             are omitted.
-        is_whole: Whether all files could be read and none is damaged.
+        is_whole: Whether all files could be read and none are damaged.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class InspectOptions(NamedTuple):
         num_records: The number of records used to infer the features.
         num_examples: The number of examples to show.
         is_bar_shown: Whether to show a progress bar on a terminal.
-        is_quick: Whether to read only these records.
+        is_quick: Whether to read only those `num_records` records.
     """
 
     num_records: int
@@ -34,8 +34,8 @@ class ShownExample(NamedTuple):
     """An example to show.
 
     Attributes:
-        number: The number of its record.
-        values: Its features.
+        number: The number of the example's record.
+        values: The example's features.
     """
 
     number: int
@@ -47,7 +47,7 @@ def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any
 
     Args:
         content: The file.
-        looked: The options of the inspection.
+        looked: The inspection options.
         what: The term for a record: "records", "lines".
     """
     if looked.is_quick:
@@ -65,7 +65,7 @@ def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any
 
 
 def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
-    """Returns the damage in the form for `--json`."""
+    """Returns the damage as data for `--json`."""
     return [
         {
             "record": one.record_number,
@@ -83,5 +83,5 @@ def _without_path(one: Skipped) -> str:
 
 
 def damage_of_whole_file(stage: str, reason: str) -> dict[str, Any]:
-    """Returns the entry for damage that concerns a whole file."""
+    """Returns the entry for damage that affects a whole file."""
     return {"record": None, "offset_bytes": None, "stage": stage, "reason": reason}

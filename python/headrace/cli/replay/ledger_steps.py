@@ -19,7 +19,7 @@ def ledger_steps(
     """Yields the number of each step from `begin` to `end` - 1, and the origins of its examples.
 
     The pipeline runs from the beginning of the epoch, and each step is checked against the ledger.
-    A step's examples follow the previous ledger entry.
+    Each step consists of the examples that follow the previous ledger entry.
 
     Args:
         pipeline: The pipeline.

@@ -135,7 +135,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
     """Yields the lines that describe a position, starting with the last stage.
 
     Args:
-        words: The stages, in the form of a state.
+        words: The stages, as stored in a state.
         checkpoint: The checkpoint of the last stage.
         after: The number of examples after the checkpoint.
         digested: The number of stages that determine the global order. The digest's checkpoint

@@ -14,7 +14,7 @@ __all__ = ["lines_of_state", "report_of_state"]
 
 
 def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Returns the report of a valid state in the form for `--json`."""
+    """Returns the report of a valid state as data for `--json`."""
     words, checkpoints = state["stages"], state["place"]
     batches = None
     try:

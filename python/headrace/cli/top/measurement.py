@@ -35,7 +35,7 @@ class Measurements:
         self.reports = reports
 
     def earlier(self, process: int, iteration: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Returns the previous report of an iteration, or None if it is new."""
+        """Returns the previous report of an iteration, or None if the iteration is new."""
         return self._earlier.get((process, iteration["number"]))
 
 

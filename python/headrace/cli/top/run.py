@@ -40,11 +40,11 @@ def show_processes(process: int | None, interval_s: float, once: bool, as_json: 
     Args:
         process: The ID of the process; None for all.
         interval_s: The time between two measurements.
-        once: Whether to stop after the first one.
+        once: Whether to stop after the first measurement.
         as_json: Whether to print JSON and stop.
 
     Raises:
-        Failure: If the process does not report, or there is none.
+        Failure: If the process does not report, or no processes do.
     """
     measurements = Measurements()
     reports = _reports(process)

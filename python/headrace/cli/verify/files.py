@@ -33,7 +33,7 @@ class Result:
     Attributes:
         content: The file.
         num_records: The number of undamaged records.
-        damage: The damage, in the form for `--json`.
+        damage: The damage, as data for `--json`.
     """
 
     content: Content
@@ -49,7 +49,7 @@ class Result:
         self.damage.append({"record": None, "offset_bytes": None, "stage": stage, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the result in the form for `--json`."""
+        """Returns the result as data for `--json`."""
         return {
             "file": without_passwords(self.content.path),
             "kind": self.content.kind,
@@ -185,16 +185,16 @@ class VerifyResult(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all files were read and none is damaged."""
+        """Whether all files were read and none are damaged."""
         return not self.unreadable and not any(result.damage for result in self.results)
 
 
 def verified(arguments: Iterable[str], num_threads: int | None) -> VerifyResult:
-    """Reads and checks all records of files.
+    """Reads and checks all records in files.
 
     Args:
         arguments: Files, directories and patterns.
-        num_threads: The number of threads that read. None for one per core.
+        num_threads: The number of threads to read with. None for one per core.
     """
     contents: dict[str, Content] = {}
     unreadable = []
