@@ -220,10 +220,10 @@ class Pipeline(
 
     @property
     def stored_stats(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
-        """The statistics of each feature that a `lerobot` data set stores, read when you ask.
+        """The statistics that a `lerobot` data set stores for each feature, read on access.
 
-        For each feature, there are arrays such as `mean`, `std`, `min`, `max` and `count`. Those of
-        images are for values between 0 and 1, with the channels first.
+        For each feature, there are arrays such as `mean`, `std`, `min`, `max` and `count`. Image
+        statistics are for values between 0 and 1, with the channels first.
 
         Raises:
             AttributeError: If the source has no statistics.
@@ -270,9 +270,9 @@ class Pipeline(
     def show(self, n: int = 4, tokenizer: Any = None) -> "Examples":
         """Reads the first examples and returns an object that shows them.
 
-        If a notebook cell ends with it, pictures, sounds, texts and numbers appear, with boxes,
-        masks and keypoints drawn on the pictures. In a terminal, it prints as text. After `batch`,
-        it shows batches. Epoch 0 is read, and later iterations are not affected.
+        If a notebook cell ends with this object, pictures, sounds, texts and numbers appear, with
+        boxes, masks and keypoints drawn on the pictures. In a terminal, it prints as text. After
+        `batch`, it shows batches. Epoch 0 is read, and later iterations are not affected.
 
         The guide "Look at your data" lists which components are shown as pictures, sounds, boxes
         and so on.
@@ -310,7 +310,7 @@ class Pipeline(
         Args:
             state: The state to resume from, as in `resume`. The bar then continues at its position.
                 None starts from the beginning.
-            description: A short text before the bar.
+            description: Text to show before the bar.
 
         Returns:
             An iterator with all methods of `Batches`, such as `state()`. `len` is the number of
@@ -330,9 +330,9 @@ class Pipeline(
     def stats(self, *names: str) -> "ValueStatistics":
         """Reads epoch 0, and returns ranges, means, standard deviations and class counts.
 
-        A progress bar shows how far it is. Undecoded images and other strings are measured by their
-        length, so decode pictures first, as in `pipe.map(decode).stats("image")`. Values that
-        `padded_batch` or `pack` has added count as values.
+        A progress bar is shown meanwhile. Undecoded images and other strings are measured by their
+        length, so decode pictures first, as in `pipe.map(decode).stats("image")`. Padding that
+        `padded_batch` or `pack` has added counts as values.
 
         Args:
             names: The components. By default, all components.
@@ -374,7 +374,7 @@ class Pipeline(
 
         Open the file in https://ui.perfetto.dev or chrome://tracing. It shows the stages on each
         thread, the calls of Python functions, how long the loop waited for each batch, and memory
-        over time. Nothing else happens in the loop, so this measures the fastest rate.
+        over time. The loop does nothing else, so this measures the maximum rate.
 
         The threads are sampled every millisecond. The start of each task is exact, and its end may
         be a millisecond early. Shorter tasks may be missing, but `statistics` counts them all.
@@ -438,9 +438,9 @@ class Pipeline(
         Args:
             state: The result of `Batches.state`, or None to start from the beginning. If the
                 program sets no seed, the seed from the state is used.
-            allow: Which differences from the saved pipeline to allow. "epochs" allows another
-                number of epochs, "weights" other weights of `mix`, and "parts" other parts of
-                `mix`. Weights and parts can change only if no stage after `mix` holds examples
+            allow: Which differences from the saved pipeline to allow. "epochs" allows a different
+                number of epochs, "weights" different weights in `mix`, and "parts" different parts
+                of `mix`. Weights and parts can change only if no stage after `mix` holds examples
                 back.
 
         Raises:

@@ -27,7 +27,7 @@ def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
     """Returns the key of an example.
 
     Args:
-        row_id: Its epoch, record, file, and number within the record.
+        row_id: The example's epoch, record, file, and number within the record.
         is_drawn: Whether the function draws random numbers. Its result then depends on the whole
             row ID.
     """

@@ -1,8 +1,8 @@
 """Python functions with a state, such as a count of their calls.
 
 The state belongs to a position in an iteration, not to the object. Every iteration starts with the
-state that the function had when the first one started. Iterations that run at the same time take
-turns.
+state that the function had when the first iteration started. Iterations that run at the same time
+take turns.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Iterators of `iterable`. Each one yields its examples once.
+"""The iterators behind `iterable`. Each one yields its examples once.
 
 The components are learned from an iterator's first examples, and the next iteration starts with
 these examples.

@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 class RunningCalls(Protocol):
-    """A sequence of calls of a function.
+    """A sequence of calls to a function.
 
     Attributes:
         number: The number of the current call within its block.

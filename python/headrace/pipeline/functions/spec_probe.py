@@ -55,7 +55,7 @@ class ProbeCalls:
             function: The user's function.
             job: A block of examples.
             calls: The calls for these examples.
-            gives_many: Whether the function returns an iterable. It can be read only once.
+            gives_many: Whether the function returns an iterable, which can be read only once.
         """
         if not self._is_learning and (not self._results or self._num_missed > _MOST_MISSED):
             return function

@@ -53,7 +53,7 @@ class Segments:
 
     Args:
         files: The journal's files.
-        description: Its description.
+        description: The journal's description.
     """
 
     def __init__(self, files: JournalDirectory, description: Description) -> None:
@@ -92,7 +92,7 @@ class Segments:
         """Returns a commit that the order of arrival refers to.
 
         Raises:
-            DataLossError: If it is missing.
+            DataLossError: If the commit is missing.
         """
         commit = self.read(writer, number, offset, is_open=False)
         if commit is None:
@@ -146,8 +146,8 @@ class Arrivals:
 
     Args:
         files: The journal's files.
-        description: Its description.
-        segments: Its segments.
+        description: The journal's description.
+        segments: The journal's segments.
         grouping: How rows are grouped into examples.
 
     Attributes:

@@ -79,8 +79,8 @@ def column_of_parts(
     Args:
         parts: The rows of the examples.
         index: The number of the component.
-        name: Its name.
-        row: Its spec in a row.
+        name: The component's name.
+        row: The component's spec in a row.
         size: The number of rows in an example.
         shapes: See `group_shapes`; None if each row is an example.
 

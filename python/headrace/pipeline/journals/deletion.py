@@ -26,7 +26,7 @@ def state_text(journal: str, start: Start, first: int) -> str:
 
 
 def position_of(journal: str, text: str) -> tuple[Start, int] | None:
-    """Returns the position in a result of `state_text`; None if it is of another kind."""
+    """Returns the position in a result of `state_text`, or None if the text is something else."""
     try:
         content = json.loads(text)
         if content["journal"] == journal:

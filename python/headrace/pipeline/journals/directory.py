@@ -121,7 +121,7 @@ class JournalDirectory:
 
         Raises:
             DataLossError: If the file is damaged.
-            FailedPreconditionError: If a newer version of this package has written it.
+            FailedPreconditionError: If a newer version of this package wrote it.
         """
         for match in self._matches(_DESCRIPTION):
             path = os.path.join(self.path, match[0])

@@ -100,7 +100,7 @@ class OrderLog:
 
         Raises:
             DataLossError: If the line is damaged.
-            FailedPreconditionError: If another version of this package has written the file.
+            FailedPreconditionError: If another version of this package wrote the file.
         """
         line = self._read_line()
         if line is None and os.path.exists(self._files.order(self.next.file + 1)):

@@ -86,17 +86,17 @@ class JournalReader:
 
     Args:
         files: The journal's files.
-        description: Its description.
+        description: The journal's description.
         grouping: How rows are grouped into examples.
         shapes: See `group_shapes`. It is stored in the order of arrival.
         poll_s: How often to look for new rows, in seconds.
-        is_over: An event that ends waits. Then `next_block` returns None.
+        is_over: An event that ends waits. After that, `next_block` returns None.
         is_recorded: Whether to record the order of arrival. If not, blocks have no position.
 
     Attributes:
         newest: The newest version, as set by the user; None if there is none.
         num_dropped: The number of rows dropped because of their age.
-        num_left_out: The number of rows in incomplete groups at the last end.
+        num_left_out: The number of rows in incomplete groups when the last pass ended.
         is_finished: Whether no more rows follow the end that `next_block` has reached.
         doing: The reason why the reader is waiting; None if it is not waiting.
     """
@@ -177,8 +177,8 @@ class JournalReader:
     def next_block(self, target_bytes: int) -> Block | None:
         """Waits for the next examples; returns None when all writers have closed the journal.
 
-        If processes have opened it again since, the next call returns their examples. The order of
-        arrival records each such end, so every iteration ends at the same examples.
+        If processes have reopened the journal since then, the next call returns their examples. The
+        order of arrival records each such end, so every iteration ends at the same examples.
 
         Raises:
             OpError: If a file is damaged, or the order of arrival cannot be recorded.

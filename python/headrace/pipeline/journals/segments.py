@@ -138,11 +138,11 @@ class SegmentReader:
         return os.fstat(self._file).st_size
 
     def read(self, offset: int, is_open: bool) -> Commit | None:
-        """Returns the commit at an offset; None if it is not there, or was cut short.
+        """Returns the commit at an offset; None if it is missing or was cut short.
 
         Args:
-            offset: Where it starts.
-            is_open: Whether its writer may still be writing it.
+            offset: Where the commit starts.
+            is_open: Whether the writer may still be writing the commit.
 
         Raises:
             DataLossError: If the file is damaged.

@@ -24,7 +24,8 @@ class JournalWorker:
 
     Args:
         files: The journal's files.
-        description: Its description; None if nothing was appended before all writers closed.
+        description: The journal's description; None if nothing was appended before all writers
+            closed.
         grouping: How rows are grouped into examples.
         shapes: See `group_shapes`; None if each row is an example.
         poll_s: How often to look for new rows, in seconds.
@@ -84,7 +85,7 @@ class JournalWorker:
             self._close_if_idle()
 
     def set_version(self, version: int) -> None:
-        """Sets the version from which the age of rows is counted."""
+        """Sets the version that the age of rows is measured against."""
         self._newest = version
 
     def process(self, job: engine.Job) -> None:

@@ -27,14 +27,14 @@ class Journal:
 
     Any number of processes can append at the same time. Each of them opens its own `Journal`, which
     writes to its own files. Appended rows survive if a process is killed. After a power failure,
-    the rows of the last seconds may be missing, unless you set `sync`.
+    rows from the last few seconds may be missing, unless you set `sync`.
 
     The pipeline ends when all writers are closed. A process that has ended counts as closed, even
     if it was killed. If several processes append, open all writers before you close the first.
 
     Args:
         directory: The directory of the journal. It is created if necessary. It must be on a file
-            system with file locks, which all processes share.
+            system that supports file locks and that all processes share.
         sync: Whether each `append` waits until its rows are on disk.
 
     Attributes:

@@ -28,7 +28,7 @@ class ChatTokens(NamedTuple):
 
     Attributes:
         tokens: int32, (tokens,).
-        loss_weights: float32, (tokens,): 1 for tokens that are trained, else 0.
+        loss_weights: float32, (tokens,): 1 for tokens to train on, else 0.
     """
 
     tokens: np.ndarray[Any, np.dtype[np.int32]]
@@ -58,11 +58,11 @@ def chat(
         messages: A list of dicts with `role` and `content`, or its JSON text.
         tools: The JSON schemas of functions, as a list of dicts or JSON text.
         template: The name, path or text of a template.
-        loss: The tokens that are trained: "assistant", "last", "completion" or "all".
-        add_generation_prompt: If True, appends the start of an answer of the assistant.
+        loss: The tokens to train on: "assistant", "last", "completion" or "all".
+        add_generation_prompt: If True, appends the start of the assistant's answer.
         completion: The messages that follow `messages`, if `loss` is "completion".
         max_length: The maximum number of tokens; turns at the end are left out.
-        variables: Further variables of the template.
+        variables: Additional template variables.
         now: The time that the template's `strftime_now` returns; the current time by default.
 
     Returns:
@@ -70,7 +70,7 @@ def chat(
 
     Raises:
         InvalidArgumentError: If a file or the template is invalid, if the template rejects the
-            conversation, or if no token is trained.
+            conversation, or if there are no tokens to train on.
         NotFoundError: If the folder, its `tokenizer.json` or the template does not exist.
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is invalid.

@@ -33,7 +33,7 @@ class Segments:
 
     Attributes:
         parts: The segments; empty if it is better to run the whole function for each row.
-        results: The numbers of the values that are the results.
+        results: The numbers of the result values.
     """
 
     parts: list[engine.Segment]
@@ -45,7 +45,7 @@ def segments_of(trace: Trace, feeds: Iterable[Tensor], results: Iterable[Tensor]
 
     Args:
         trace: The function.
-        feeds: The arguments that it needs.
+        feeds: The arguments that the function needs.
         results: The results to compute.
     """
     division = _Division(trace, list(feeds), list(results))

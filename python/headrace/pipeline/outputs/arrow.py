@@ -25,7 +25,7 @@ def check_arrow() -> None:
 
 
 def record_batches(batches: Batches, specs: Specs, are_batches: bool) -> Any:
-    """Returns a `pyarrow.RecordBatchReader` over an iteration. It closes the iteration at the end.
+    """Returns a `pyarrow.RecordBatchReader` over an iteration, which it closes at the end.
 
     Args:
         batches: The iteration.

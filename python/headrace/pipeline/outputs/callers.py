@@ -1,8 +1,8 @@
 """Detects which training library is calling a loader, and how the library uses it.
 
 Libraries don't pass on this information. For example, a loader can't know that a `DataLoader` will
-batch its items, or that Lightning has yet to load a checkpoint. So it is inferred from the call
-stack. Unknown libraries have no effect.
+batch its items, or that Lightning has yet to load a checkpoint. So it has to be inferred from the
+call stack. Unknown libraries have no effect.
 """
 
 import sys

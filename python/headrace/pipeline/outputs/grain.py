@@ -37,7 +37,7 @@ class PipelineDataset:
             sequential_slice: Whether the worker needs a contiguous part of the elements.
 
         Raises:
-            ValueError: If it needs a contiguous part, or the order has no seed.
+            ValueError: If the worker needs a contiguous part, or the order has no seed.
         """
         if sequential_slice:
             raise ValueError(
@@ -76,7 +76,7 @@ class PipelineIterator:
         return {_KEY: state_text(batches.state())}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continues from a result of `get_state`, of this pipeline in any process.
+        """Continues from a result of `get_state`, from this pipeline in any process.
 
         Raises:
             ValueError: If `state` is something else, or belongs to another pipeline.

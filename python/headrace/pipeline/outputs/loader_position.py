@@ -101,7 +101,7 @@ class LoaderPosition:
         return self.state_at(self.epoch, self.resumed)
 
     def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns the state of a loader within an epoch, at its beginning if `state` is None."""
+        """Returns the state of a loader within an epoch, or at its beginning if `state` is None."""
         batches = None if state is None else state_text(state)
         count = (self._told, self.offset)
         if self._told is None and self.is_waiting:

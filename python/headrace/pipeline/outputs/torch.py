@@ -96,7 +96,7 @@ class TorchLoader:
 
     @staticmethod
     def collate_fn(batch: Any) -> Any:
-        """Returns a batch as it is."""
+        """Returns a batch unchanged."""
         return batch
 
     def __len__(self) -> int:
@@ -184,7 +184,7 @@ class TorchLoader:
         self.batches = None
 
     def bottleneck(self) -> str:
-        """Names the bottleneck of the last epoch and a remedy, in a few sentences."""
+        """Names the bottleneck of the last epoch and suggests a fix, in a few sentences."""
         if self.batches is None:
             return "nothing has been read yet. Call it again after a few batches."
         return self.batches.bottleneck()
@@ -370,7 +370,8 @@ class TorchBatches:
     def is_begun_early(self, epoch: int) -> bool:
         """Returns whether a loop that calls `set_epoch` seems to mean this epoch.
 
-        Loops that don't know the number of batches take the first batch before they call it.
+        Loops that don't know the number of batches take the first batch before they call
+        `set_epoch`.
         """
         if self._num_taken != 1 or self.is_over or self._may_be_held:
             return False
@@ -443,7 +444,7 @@ class TorchBatches:
         return self._position.state_at(self.epoch, self._tensors.state())
 
     def bottleneck(self) -> str:
-        """Names the bottleneck, its share of the time and a remedy, in a few sentences."""
+        """Names the bottleneck and its share of the time, and suggests a fix."""
         return (
             self._loader.bottleneck()
             if self._tensors is None

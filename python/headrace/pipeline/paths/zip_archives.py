@@ -25,7 +25,7 @@ class Archived(NamedTuple):
 
     Attributes:
         archive: The path of the archive.
-        inside: The path in it; empty for all of it.
+        inside: The path in the archive, or empty for the whole archive.
     """
 
     archive: str
@@ -36,7 +36,7 @@ class FoundFiles(NamedTuple):
     """Files, some of which may be in archives.
 
     Attributes:
-        paths: The path of each file. For a file in an archive, it begins with the archive's path.
+        paths: The path of each file. For a file in an archive, it starts with the archive's path.
         archives: The open archives.
         on_storage: The files that are read: the archives, and the files outside of archives.
     """
@@ -47,7 +47,7 @@ class FoundFiles(NamedTuple):
 
 
 def split_archive(path: str) -> Archived | None:
-    """Splits a path after the name of a zip archive, or returns None if there is no archive in it.
+    """Splits a path after the name of a zip archive, or returns None if it contains no archive.
 
     The archive may be a pattern. A directory whose name ends with `.zip` is not an archive.
     """
@@ -126,7 +126,7 @@ def open_archive(path: bytes) -> engine.ZipArchive:
     """Opens an archive, and reads the list of its members.
 
     Raises:
-        OpError: If it cannot be read.
+        OpError: If the archive cannot be read.
     """
     with engine.op_errors():
         return engine.ZipArchive(path)

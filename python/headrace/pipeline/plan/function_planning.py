@@ -27,8 +27,8 @@ class FunctionPlanning:
         plan: The plan of the preceding stages, without their deferred work.
         chain: All stages.
         index: The index of the stage that is being added.
-        number: The number under which its work is measured.
-        turn: The index of this share and the number of shares. Their batches alternate.
+        number: The number under which the stage's work is measured.
+        turn: The index of this share and the number of shares. The batches of the shares alternate.
         num_ready: The maximum number of results that wait for the consumer.
         ordered_by: The stage that needs random access to the source, if any.
     """

@@ -519,8 +519,8 @@ class Batches(Reports):
     def close(self) -> None:
         """Stops the threads and waits for them. Examples that were read ahead are dropped.
 
-        If a Python function is running, it waits up to 0.15 s for it. If the function takes longer,
-        its thread stops when the function returns.
+        If a Python function is running, this waits up to 0.15 s for it to return. If the function
+        takes longer, its thread stops once the function returns.
         """
         self._meter.num_dropped += len(self._meter.waiting)
         self._meter.waiting.clear()
@@ -605,7 +605,7 @@ class Batches(Reports):
         """Returns this iteration with a progress bar; see `Pipeline.progress`.
 
         Args:
-            description: A short text before the bar.
+            description: Text to show before the bar.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(6)}).batch(2)

@@ -1,4 +1,4 @@
-"""Determines the bottleneck of a running pipeline, and suggests a remedy."""
+"""Determines the bottleneck of a running pipeline, and suggests a fix."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class _Suspect:
 
 
 def bottleneck(readings: Readings) -> str:
-    """Names the bottleneck, its share of the time and a remedy, in a few sentences."""
+    """Names the bottleneck and its share of the time, and suggests a fix."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet. Call it again after a few batches."
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)

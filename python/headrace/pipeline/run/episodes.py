@@ -29,7 +29,7 @@ def find_episodes(
         chain_specs: The components after each stage.
         options: The pipeline's options.
         start: The class `Batches`.
-        is_needed: Whether they are needed even if no full shuffle follows.
+        is_needed: Whether the episodes are needed even if no full shuffle follows.
     """
     last = max((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), default=0)
     for part, specs in zip(chain[0].parts, chain_specs.parts, strict=True):

@@ -33,7 +33,7 @@ class Profile:
         path: The path of the trace, in Chrome's JSON format.
         count: The number of batches that were read, or of examples if there is no `batch`.
         unit: "batches" or "examples".
-        seconds: How long it took.
+        seconds: How long the run took.
         bottleneck: See `Batches.bottleneck`.
         statistics: See `Batches.statistics`.
     """

@@ -34,8 +34,8 @@ def num_steps(chain: Stages, files: engine.IndexFiles) -> int | None:
 def num_before(chain: Stages, resumed: ResumePoint | None) -> int | None:
     """Returns how many batches or examples were received before a state was saved.
 
-    After a change of the number of ranks or of the batch size, this is about the number of steps
-    that the same examples would have taken. Returns None if it is unknown.
+    If the number of ranks or the batch size has changed, this is about the number of steps that the
+    same examples would have taken. Returns None if it is unknown.
     """
     if resumed is None:
         return 0

@@ -98,7 +98,7 @@ class Reports:
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def bottleneck(self) -> str:
-        """Names the bottleneck, its share of the time and a remedy, in a few sentences.
+        """Names the bottleneck and its share of the time, and suggests a fix.
 
         It covers the whole iteration so far. You can also call it after `close`.
         """

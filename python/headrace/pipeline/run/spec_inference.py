@@ -94,7 +94,7 @@ def infer_specs(
 
     Args:
         chain: The stages.
-        how: The iteration for which they are learned.
+        how: The iteration for which components are learned.
         before: The known components after all stages except the last.
         behind: The stages that follow.
 

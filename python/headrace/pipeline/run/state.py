@@ -72,7 +72,7 @@ class ResumePoint:
     """The information that a pipeline needs to resume.
 
     Attributes:
-        chain: Its stages. Seeds that the user did not set come from the state.
+        chain: The pipeline's stages. Seeds that the user did not set come from the state.
         epoch: The number of the current epoch.
         checkpoints: The position in the epoch, for the engine.
         digest: The engine's digest of the global order so far, preceded by the number of stages

@@ -55,8 +55,8 @@ class Annotations(NamedTuple):
         counts: The number of objects in each image, int64.
         boxes: The boxes of all objects, float32, (objects, 4).
         labels: The class of each object, int64.
-        of_objects: Further values of each object, by component.
-        of_images: Further values of each image, by component.
+        of_objects: Additional values for each object, by component.
+        of_images: Additional values for each image, by component.
         classes: The class names, in label order; None if they are unknown.
         outlines: The outlines of the objects, for the component `masks`; None for no masks.
     """
@@ -88,8 +88,8 @@ class AnnotatedImages(FileSource, is_base=True):
     The annotations are read when the pipeline first needs them, and are then kept in memory.
 
     Attributes:
-        object_specs: The further components with one value per object.
-        image_specs: The further components with one value per image.
+        object_specs: The additional components with one value per object.
+        image_specs: The additional components with one value per image.
     """
 
     facts: ClassVar[tuple[str, ...]] = (*FileSource.facts, "object_specs", "image_specs")
@@ -189,8 +189,8 @@ def read_text(where: str, path: str, remedy: str = "") -> str:
     """Returns the contents of a text file.
 
     Raises:
-        InvalidArgumentError: If it is not UTF-8.
-        NotFoundError: If it does not exist.
+        InvalidArgumentError: If the file is not UTF-8.
+        NotFoundError: If the file does not exist.
     """
     try:
         with storage.open_file(path) as file:
@@ -209,7 +209,7 @@ def checked_boxes(
     """Returns boxes x, y, width, height if all numbers are finite and no size is negative.
 
     Args:
-        where: Name of the source, for errors.
+        where: The name of the source, for errors.
         boxes: The boxes, (objects, 4).
         described: Returns the file and the record of a box, for errors.
 

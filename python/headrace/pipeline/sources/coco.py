@@ -305,8 +305,8 @@ def coco(
         masks: If True, each object has a mask. Polygons and both kinds of run lengths are drawn as
             by pycocotools. Images need `height` and `width` in the file.
         keypoints: If True, each object has keypoints. If categories have different numbers of
-            them, or an object has none, missing points are (0, 0) with visibility 0.
-        iscrowd: If False, annotations of crowds are left out. If True, all others are.
+            keypoints, or an object has none, missing points are (0, 0) with visibility 0.
+        iscrowd: If False, annotations of crowds are left out. If True, all other annotations are.
 
     Raises:
         TypeError: If an argument is not a path, or not a bool. All other errors are raised when the

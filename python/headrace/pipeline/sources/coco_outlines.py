@@ -40,7 +40,7 @@ def outlines_of(entries: Sequence[Entry], sizes: Mapping[int, tuple[int, int]]) 
 
     Args:
         entries: The annotations, ordered by image.
-        sizes: The height and width of each image, by its number.
+        sizes: The height and width of each image, by image number.
 
     Raises:
         InvalidArgumentError: If an outline is invalid.

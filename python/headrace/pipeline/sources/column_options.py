@@ -150,7 +150,7 @@ def components_of(
     """Returns the components with their defaults. Those without a type in `columns` are inferred.
 
     Raises:
-        ValueError: If a default has no component.
+        ValueError: If there is no component for a default.
     """
     values = dict(defaults)
     typed = dict(columns)

@@ -35,7 +35,7 @@ class Csv(InferredSource):
         columns: The types of the columns to read; None to infer all columns.
         header: Whether the first record of each file contains the column names.
         delimiter: The field separator.
-        defaults: The values for empty fields, for some columns.
+        defaults: The values to use for empty fields in some columns.
         compression: The files' compression.
         na_values: Field contents that count as empty.
         dtypes: The types of some columns if the others are inferred.

@@ -150,7 +150,7 @@ def first_found(
         paths: The user's paths and patterns.
         words: The required content of the files, for messages.
         infer: Examines the start of a file. Returns None if the file is empty.
-        remedy: The remedy if no file has any content, for messages.
+        remedy: What to do if no file has any content, for messages.
 
     Raises:
         OpError: If a file cannot be read, or no file has any content.

@@ -186,7 +186,7 @@ def journal(
     poll_s: float = 0.5,
     ragged: Sequence[str] = (),
 ) -> JournalRows:
-    """Yields the rows that other processes append to a journal, while they append them.
+    """Yields the rows that other processes append to a journal, as they append them.
 
     Rows are appended with `hr.Journal`. The order in which they arrive is recorded in the journal
     before they are delivered. So if you resume, or iterate from the beginning again, you get the
@@ -214,7 +214,7 @@ def journal(
     Raises:
         TypeError: If an argument has the wrong type, or only one of `group` and `group_size` is
             set.
-        ValueError: If a number is out of range or no int, or the directory is a URL.
+        ValueError: If a number is out of range or not an int, or the directory is a URL.
 
     Examples:
         >>> with hr.Journal("answers") as answers:

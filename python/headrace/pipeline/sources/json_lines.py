@@ -31,7 +31,7 @@ class JsonLines(InferredSource):
     Attributes:
         paths: The user's paths and patterns.
         columns: The types of the keys to read; None to infer all keys.
-        defaults: The values to use if a key is missing or null, for some keys.
+        defaults: The values to use for some keys if they are missing or null.
         compression: The files' compression.
         dtypes: The types of some keys if the others are inferred.
     """

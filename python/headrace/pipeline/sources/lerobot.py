@@ -1,4 +1,4 @@
-"""`lerobot`: frames of robot data sets in LeRobot's format, with windows of them."""
+"""`lerobot`: frames, and windows of frames, from robot data sets in LeRobot's format."""
 
 import math
 import os
@@ -111,7 +111,7 @@ class LeRobot(InferredSource):
         return {name: features[name] for name in features if name in names}
 
     def inferred(self) -> Specs:
-        """Returns the columns of the tables, and the further components of each frame."""
+        """Returns the columns of the tables, and the additional components of each frame."""
         texts = self.data_set.texts
         return {
             **{name: feature.spec for name, feature in self.outputs.items()},
@@ -326,7 +326,7 @@ class DecodeImages(Step):
 
 @dataclass(frozen=True)
 class Items(FunctionStep):
-    """Turns rows of tables into items: reads frames of videos, and adds the texts of tasks.
+    """Turns table rows into items: reads video frames, and adds the text of each task.
 
     Attributes:
         source: The source of the rows.
@@ -423,16 +423,16 @@ def lerobot(
     features: Iterable[str] | None = None,
     tolerance_s: float = 1e-4,
 ) -> tuple[Stage, ...]:
-    """Reads a robot data set in LeRobot's format v3, as it is on disk.
+    """Reads a robot data set in LeRobot's format v3, without converting it.
 
     Each example is one frame, with the components that `LeRobotDataset` returns: one for each
     feature, and the text of its `task`. Floats are float32 and integers int64. Images and frames of
     videos are float32 with the channels first, between 0 and 1. `Pipeline.stored_stats` returns the
-    statistics of each feature, to normalize with.
+    statistics of each feature, for normalization.
 
     With `window`, a feature has the values of several frames around each frame, on a new first
     axis. Frames outside the episode repeat its first or last frame. The component `NAME_is_pad`
-    (bool, (frames,)) marks them. As in LeRobot, a window of one frame of a video adds no axis.
+    (bool, (frames,)) marks them. As in LeRobot, a window of one video frame adds no axis.
 
     A full shuffle keeps the tables in memory, but not the videos. Only frames that are needed are
     decoded, in threads. Each is found by its time in the video's tables.
@@ -452,13 +452,13 @@ def lerobot(
 
     Raises:
         TypeError: If an argument has the wrong type. All other errors are raised when the iteration
-            starts, or when you ask for the length or the components, and name the file.
+            starts, or when you request the length or the components, and name the file.
         ValueError: If `window` or `features` names a feature that does not exist, there is no such
             episode, or no frame is close enough to an offset.
         NotFoundError: If a file does not exist.
         InvalidArgumentError: If the format or a feature is not supported. Data sets of version 2
             must be converted with LeRobot.
-        DataLossError: If the files do not fit together, or a frame is damaged.
+        DataLossError: If the files are inconsistent, or a frame is damaged.
 
     Source: `LeRobotDataset` of https://github.com/huggingface/lerobot
     """

@@ -1,4 +1,4 @@
-"""Completes the items of a LeRobot data set: frames of videos, tasks and types."""
+"""Completes the items of a LeRobot data set: video frames, tasks and types."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -60,10 +60,10 @@ class DescribedSource(Protocol):
 
 
 class ItemReader:
-    """Replaces the times of frames by the frames, and adds the texts of tasks.
+    """Replaces frame times with the frames themselves, and adds the text of each task.
 
     Attributes:
-        source: The source of the tables. Its metadata are read when they are needed.
+        source: The source of the tables. Its metadata is read when it is needed.
         is_raw: Whether images are uint8 with their channels last.
         tolerance_s: The maximum distance between a time and its frame, in seconds.
     """

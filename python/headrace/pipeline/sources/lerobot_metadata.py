@@ -60,7 +60,7 @@ class LeRobotFeature(NamedTuple):
 
     @property
     def is_video(self) -> bool:
-        """Whether the values are the frames of videos."""
+        """Whether the values are video frames."""
         return self.dtype == _VIDEO
 
     @property
@@ -93,11 +93,11 @@ class Episodes(NamedTuple):
 
     Attributes:
         numbers: The number of each episode. int64, (episodes,).
-        firsts: The index of its first frame. int64, (episodes,).
-        ends: The index after its last frame. int64, (episodes,).
-        tables: The path of the table with its frames.
-        videos: For each camera, the path of the video with its frames.
-        starts: For each camera, the time in that video at which the episode starts. float64,
+        firsts: The index of each episode's first frame. int64, (episodes,).
+        ends: The index after each episode's last frame. int64, (episodes,).
+        tables: The path of the table with each episode's frames.
+        videos: For each camera, the path of the video with each episode's frames.
+        starts: For each camera, the time in that video at which each episode starts. float64,
             (episodes,).
     """
 
@@ -136,7 +136,8 @@ class DataSet:
         fps: The number of frames per second.
         features: The features, in order, by name.
         episodes: All episodes.
-        texts: For each index of a text, the name of the text's component and the texts by number.
+        texts: For each feature that numbers texts, the component for the text and the texts by
+            number.
     """
 
     root: str
@@ -194,7 +195,7 @@ def read_data_set(root: str, chosen: Sequence[str] | None) -> DataSet:
 
 
 def check_known(where: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raises ValueError if a name is not the name of a feature.
+    """Raises ValueError if a name is not a feature name.
 
     Args:
         where: The argument that contains the names.

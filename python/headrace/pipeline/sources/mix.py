@@ -223,7 +223,7 @@ def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> st
 
     Args:
         unit: The argument of `mix`.
-        specs: The components of each part, or None where they are unknown.
+        specs: The components of each part, or None if they are unknown.
     """
     if unit == "examples":
         return None

@@ -46,7 +46,7 @@ class TableFormat:
         columns: Returns a file's columns with these names, or all columns.
         counts: Returns the number of rows in each file.
         rows: Returns the plan for components, constants and conditions, with the number of pieces.
-        tables: Returns the tables among files and their relative paths.
+        tables: Returns the files that are tables, with their relative paths.
     """
 
     name: str
@@ -62,11 +62,11 @@ class TableFiles(InferredSource, is_base=True):
     """Rows of files with typed columns.
 
     Attributes:
-        format: Their format.
+        format: The format of the files.
         paths: The user's paths and patterns.
         columns: The names of the columns to read. None for all columns, or if types are passed.
         types: The types of the columns to read. None to use the first file's types.
-        defaults: The values to use if a column is null or missing from a file, for some columns.
+        defaults: The values to use for some columns if they are null or missing from a file.
         where: Conditions that the rows must meet.
         dtypes: The types of some columns, if `types` is None.
     """

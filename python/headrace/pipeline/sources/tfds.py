@@ -312,14 +312,14 @@ def tfds(
     """Reads a TFDS or RLDS data set, without TensorFlow.
 
     Each example has one component per feature. The names of nested features are joined by dots, as
-    in `objects.bbox`. Types and shapes are those of TFDS, with these differences: images are the
-    bytes of their files unless you list them in `decode`, and sequences within sequences become
+    in `objects.bbox`. Types and shapes are the same as in TFDS, with these exceptions: images are
+    the bytes of their files unless you list them in `decode`, and sequences within sequences become
     nested lists. Texts are `bytes`, as in TFDS. A feature of type float64 has the precision of
-    float32, because TFDS stores it so. `Pipeline.classes` returns the class names if exactly one
-    feature is a class label.
+    float32, because TFDS stores it that way. `Pipeline.classes` returns the class names if exactly
+    one feature is a class label.
 
-    Every checksum is verified. If a file has another number of records than `dataset_info.json`
-    lists, an error names the file.
+    Every checksum is verified. If the number of records in a file differs from `dataset_info.json`,
+    an error names the file.
 
     Args:
         path: The directory of one version of the data set, which contains `dataset_info.json`, such
@@ -333,12 +333,12 @@ def tfds(
         steps: If True, each example is one step of an episode. The names are those of the step's
             features, such as `observation.image`. The component `episode_id` is the position of the
             episode in `split`, as an int64. Other features of the episode are repeated for each of
-            its steps. If a feature of an episode has the same name as one of a step, or as
+            its steps. If an episode feature has the same name as a step feature, or as
             `episode_id`, its name becomes `episode.NAME`.
 
     Raises:
         TypeError: If an argument has the wrong type. All other errors are raised when the iteration
-            starts, or when you ask for the length or the components.
+            starts, or when you request the length or the components.
         ValueError: If the split does not exist, `decode` names something other than an image, or
             `steps` is True but the examples have no steps.
         NotFoundError: If the directory or one of its files does not exist.

@@ -30,9 +30,10 @@ class StoredFeature:
     """A feature without inner features.
 
     Attributes:
-        path: The names of the features that contain it, and its own.
+        path: The names of the enclosing features, followed by its own name.
         dtype: The type of its elements.
-        sequences: The length of each sequence around it, outermost first. None if it varies.
+        sequences: The length of each enclosing sequence, outermost first. None for a varying
+            length.
         inner: Its shape within the sequences.
         encoding: "none", "bytes" or "zlib".
         pixels: For an image, the type of its pixels.
@@ -53,7 +54,7 @@ class StoredFeature:
 
     @property
     def name(self) -> str:
-        """Its name as a component."""
+        """The name of its component."""
         return ".".join(self.path)
 
     @property
@@ -96,7 +97,7 @@ class StoredFeature:
         return replace(self, path=self.path[depth:] or self.path[-1:], sequences=self.sequences[1:])
 
     def spec(self, is_decoded: bool = False) -> Spec:
-        """Returns its component.
+        """Returns the spec of its component.
 
         Args:
             is_decoded: Whether the pixels of images are returned.
@@ -163,7 +164,7 @@ def features_of(where: str, content: Any) -> FeatureSet:
 
     Args:
         where: The path of that file, for messages.
-        content: Its contents.
+        content: The contents of the file.
 
     Raises:
         InvalidArgumentError: If the contents are invalid, or contain an unsupported feature.

@@ -39,9 +39,9 @@ class SelectedShard:
 
     Attributes:
         file: The file name.
-        length: The number of all records in the file.
+        length: The total number of records in the file.
         first: The number of the first record that is selected.
-        end: The number after the last one.
+        end: The number after the last selected record.
         position: The position of the file's first record in the selection. It is negative if the
             selection begins later in the file.
     """
@@ -63,10 +63,10 @@ def splits_of(where: str, info: Mapping[str, Any]) -> list[SplitShards]:
 
     Args:
         where: The path of that file, for messages.
-        info: Its contents.
+        info: The contents of the file.
 
     Raises:
-        InvalidArgumentError: If they are invalid.
+        InvalidArgumentError: If the contents are invalid.
     """
     try:
         return [_split(where, str(info["name"]), split) for split in info.get("splits", ())]

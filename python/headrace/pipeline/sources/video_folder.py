@@ -70,12 +70,12 @@ def video_folder(
 ) -> VideoFolder:
     """Lists video files in a directory with one subdirectory per class, for `Pipeline.clips`.
 
-    An example is `{"video": str, "label": int64, "path": str}`. `video` and `path` are the path of
-    the file. `clips("video")` replaces the first one with frames and keeps the second one. The
-    files are not read before that. Classes are sorted by name and labelled from 0;
-    `Pipeline.classes` returns the names. Within a class, files are sorted by path, including those
-    in subdirectories. Hidden directories and files with other extensions are skipped. Links are
-    followed, as by `image_folder`.
+    An example is `{"video": str, "label": int64, "path": str}`. Both `video` and `path` contain the
+    path of the file. `clips("video")` replaces `video` with frames and keeps `path`. No file is
+    read before that. Classes are sorted by name and labelled from 0; `Pipeline.classes` returns the
+    names. Within a class, files are sorted by path, including those in subdirectories. Hidden
+    directories and files with other extensions are skipped. Links are followed, as in
+    `image_folder`.
 
     Args:
         root: The directory that contains the class directories.

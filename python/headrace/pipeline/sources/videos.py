@@ -96,8 +96,8 @@ class Videos(VideoPaths):
 def videos(paths: Paths) -> Videos:
     """Lists video files, for `Pipeline.clips`. Each example is `{"video": str, "path": str}`.
 
-    Both components are the path of the file. `clips("video")` replaces the first one with frames
-    and keeps the second one. The files are not read before that.
+    Both components contain the path of the file. `clips("video")` replaces `video` with frames and
+    keeps `path`. No file is read before that.
 
     Args:
         paths: The files to list; see `tfrecords`.

@@ -26,7 +26,7 @@ class WebDataset(InferredSource):
 
     Attributes:
         paths: The user's paths and patterns.
-        defaults: The contents to use if a sample lacks a file, for some extensions.
+        defaults: The contents to use for some extensions if a sample lacks the file.
         compression: The archives' compression.
     """
 

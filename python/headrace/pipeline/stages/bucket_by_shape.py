@@ -37,7 +37,7 @@ class ImageStep(Step, is_base=True):
     """Calls a native function for each image.
 
     Attributes:
-        component: The component with the files.
+        component: The component with the image files.
         shapes: The height and width of each bucket.
         orientation: Whether the EXIF orientation is applied.
     """
@@ -115,10 +115,10 @@ class ShapeBucket(ImageStep):
 
 @dataclass(frozen=True)
 class InBuckets(KeepsComponents):
-    """Orders examples so that the ranks' next batches are in one bucket.
+    """Orders examples so that the ranks' next batches come from one bucket.
 
     Attributes:
-        component: The component with the files.
+        component: The component with the image files.
         shapes: The height and width of each bucket.
         size: The number of examples in a batch.
         num_ranks: The number of ranks.

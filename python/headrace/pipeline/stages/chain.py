@@ -17,7 +17,7 @@ __all__ = ["Chain"]
 
 
 class Chain:
-    """An immutable chain of stages. Methods return a longer one."""
+    """An immutable chain of stages. Methods return a longer chain."""
 
     __slots__ = ("_base", "_chain_specs", "_history", "_options", "_specs", "_stages")
 

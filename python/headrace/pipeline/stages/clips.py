@@ -1,4 +1,4 @@
-"""`clips`: replaces videos with clips of them."""
+"""`clips`: replaces videos with clips."""
 
 import threading
 from collections import Counter
@@ -132,12 +132,12 @@ class _CurrentBlock(threading.local):
 
 
 class ClipReader:
-    """Reads the clips of a video.
+    """Reads clips from a video.
 
     Attributes:
         component: The component that contains the video.
-        num_frames: The number of frames of a clip.
-        every: The distance between two frames of a clip.
+        num_frames: The number of frames in a clip.
+        every: The distance between neighbouring frames of a clip.
         count: The number of clips.
         at: Where clips start.
         size: The height and width of frames, or None.
@@ -208,7 +208,7 @@ class ClipReader:
         self._current.block = None
 
     def read(self, video: VideoFile, clips: list[npt.NDArray[np.int64]]) -> list[Picture]:
-        """Reads clips of a video.
+        """Reads clips from a video.
 
         Args:
             video: The video.
@@ -289,12 +289,12 @@ class Clips(FunctionStep):
 
     Attributes:
         component: The component that contains the video.
-        frames: The number of frames of a clip.
-        every: The distance between two frames of a clip.
-        count: The number of clips of each video.
+        frames: The number of frames in a clip.
+        every: The distance between neighbouring frames of a clip.
+        count: The number of clips from each video.
         at: Where clips start: "random", "uniform", or a time in seconds.
         size: The height and width of frames; None for the video's.
-        seed: The seed of random starts; None for others.
+        seed: The seed for random starts, or None if starts are not random.
         decoder: The library that decodes: "pyav" or "torchcodec".
         is_seed_given: Whether the user passed the seed.
         num_threads: The number of threads that decode.
@@ -331,7 +331,7 @@ class Clips(FunctionStep):
 
     @cached_property
     def function(self) -> ClipReader:  # type: ignore[override]
-        """Reads the clips of a video."""
+        """Reads clips from a video."""
         return ClipReader(
             self.component, self.frames, self.every, self.count, self.at, self.size, self.decoder
         )
@@ -361,7 +361,7 @@ class Clips(FunctionStep):
         return names and (*names, _PAD)
 
     def keeps_component(self, name: str) -> bool:
-        """Returns whether a component is neither the video nor the mark of repeated frames."""
+        """Returns whether a component is neither the video nor the marker for repeated frames."""
         return name not in (self.component, _PAD)
 
     def length_after(self, length: float) -> float:
@@ -422,20 +422,20 @@ class ClipsMethod(Chain):
         seed: int | None = None,
         decoder: Literal["pyav", "torchcodec"] = "pyav",
     ) -> Self:
-        """Replaces a video with clips: uint8, (frames, height, width, 3), RGB. Needs PyAV.
+        """Replaces a video with clips: uint8, (frames, height, width, 3), RGB. Requires PyAV.
 
         Frames are counted in the order in which a player shows them. A clip contains exactly the
-        frames that it names, also in videos with B-frames, open GOPs, a variable frame rate or an
-        edit list. If a player rotates the video, so does `clips`. Only the frames of the clips and
-        those that they depend on are decoded. The clips of a video are decoded together, and so are
-        those of neighbouring examples with the same file.
+        requested frames, even in videos with B-frames, open GOPs, a variable frame rate or an edit
+        list. If a player rotates the video, so does `clips`. Only the frames in the clips, and the
+        frames that these depend on, are decoded. Clips from the same video are decoded together,
+        including those of neighbouring examples.
 
         Each clip becomes an example, and the other components are repeated. The new component
         `is_pad` (bool, (frames,)) marks frames past the end of the video. They repeat its last
         frame. With `skip_errors`, damaged videos are skipped.
 
-        Videos are MP4 and MOV files (also fragmented ones), Matroska and WebM files with H.264,
-        HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4 or JPEG. Other files raise an error.
+        Videos are MP4 and MOV files (including fragmented ones), Matroska and WebM files with
+        H.264, HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4 or JPEG. Other files raise an error.
 
         The frames of a file are listed in an index file, `NAME.hrindex`, so that later programs
         start faster (see `options`). A decoder keeps up to 20 pictures of 3 bytes per pixel, which
@@ -445,21 +445,21 @@ class ClipsMethod(Chain):
         Args:
             component: The component with the path of a video (str), as from `videos` and
                 `video_folder`, or with the contents of a video file (bytes).
-            frames: The number of frames of a clip.
+            frames: The number of frames in a clip.
             every: The distance between neighbouring frames: with 4, a clip contains every fourth
                 frame.
-            count: The number of clips of each video.
+            count: The number of clips from each video.
             at: Where clips start. "random" draws from all starts at which the clip fits into the
                 video. "uniform" spaces the starts evenly: the first clip begins with the first
                 frame, and the last clip ends with the last frame. A number is the time in seconds
-                of the first frame. It needs `count=1`.
+                of the first frame. A number requires `count=1`.
             size: The height and width to scale frames to, with bilinear interpolation. If None, all
-                videos of a batch must have the same size.
+                videos in a batch must have the same size.
             seed: The seed for `at="random"`. Starts depend only on the seed, the epoch and the
                 example's position in its source. Must be between 0 and 2^63 - 1. If None, a random
                 seed is picked by this call.
             decoder: The library that decodes. "torchcodec" uses the FFmpeg on your system. Frames
-                have the same numbers, and their times are compared with the file. Their values
+                have the same numbers, and their times are compared with the file. Pixel values
                 differ slightly between libraries and between versions of FFmpeg. torchcodec doesn't
                 report damaged frames, and cannot read remote files.
 

@@ -102,7 +102,7 @@ class FunctionStep(Caller, is_base=True):
 
     @property
     def num_parallel(self) -> int | None:
-        """The number of threads or processes that call it, or None if the engine runs it."""
+        """The number of threads or processes that call the function; None if the engine runs it."""
         return (self.num_processes or self.num_threads) if self.runs_python else None
 
     def traced(self, specs: Specs) -> TracedFunction:

@@ -76,7 +76,7 @@ class OptionsMethod(Chain):
                 digests are the same as with "separate" (the default). One rank's process runs the
                 engine. If it dies, another rank continues at the right batch. The pipeline must end
                 with batches, and all ranks of the node must start the same iterations in the same
-                order. Needs Linux and the variables that torchrun sets: LOCAL_RANK,
+                order. Requires Linux and the variables that torchrun sets: LOCAL_RANK,
                 LOCAL_WORLD_SIZE and MASTER_PORT.
 
         Raises:

@@ -42,8 +42,8 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
         step: The stage to add after them.
 
     Raises:
-        ValueError: If a shard makes ranks even and this stage may leave them with different
-            numbers.
+        ValueError: If a shard makes ranks even and this stage may leave them with different numbers
+            of examples.
     """
     if step.length_after(1) is not None:
         return

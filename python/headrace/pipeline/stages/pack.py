@@ -204,10 +204,10 @@ class PackMethod(Chain):
                 `parents` (the node before each node, or -1 for a root), `positions` (of each
                 element, in its example) and `leaf_of` (for each example, in order of arrival, the
                 node with its last element). A parent comes before its children. Examples share an
-                element if they are equal up to there in all packed components, bit for bit. An
-                example that doesn't fit into `length` elements starts another tree. If `max_open`
-                groups are open, the oldest one is returned. `split`, `cu_seqlens` and `values`
-                can't be set.
+                element if all packed components are equal up to that point, bit for bit. An example
+                that doesn't fit into `length` elements starts another tree. If `max_open` groups
+                are open, the oldest one is returned. `split`, `cu_seqlens` and `values` can't be
+                set.
 
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, a cost is

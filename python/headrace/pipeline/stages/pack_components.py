@@ -38,7 +38,7 @@ def checked_costs(
 
     Raises:
         TypeError: If a cost is neither a number nor "square" nor "sum".
-        ValueError: If a component or a cost is invalid, or no rows are balanced.
+        ValueError: If a component or a cost is invalid, or `cost` is set without `balance`.
     """
     if cost is None:
         return ()
@@ -110,7 +110,7 @@ def check_components(
 
 
 def packed_spec(spec: Spec, length: int | None) -> Spec:
-    """Returns the spec of lists end to end.
+    """Returns the spec of lists that are joined end to end.
 
     Args:
         spec: The spec of a list.

@@ -140,8 +140,8 @@ class PaddedBatchMethod(Chain):
                 empty strings. A component's type must be able to store the value exactly, so 0.5
                 cannot pad int64.
             multiple_of: Pads the first axis to a multiple of this number (at least 1). In lists of
-                lists, it applies to every axis. Pass a dict to set it by component name. Its values
-                are a number for the first axis, or a list of numbers for the first axes.
+                lists, it applies to every axis. Pass a dict to set it by component name. Each value
+                is a number for the first axis, or a list of numbers for the leading axes.
             remainder: How to handle an incomplete last batch; see `batch`.
 
         Raises:

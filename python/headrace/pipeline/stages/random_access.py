@@ -59,7 +59,7 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     """Checks that examples that fail in these stages can be skipped.
 
     Raises:
-        ValueError: If they cannot. The message names the reason.
+        ValueError: If they cannot be skipped. The message names the reason.
     """
     for part in chain[0].parts:
         check_skippable(part)

@@ -199,7 +199,7 @@ class SampleMethod(Chain):
             by: The component with the class of each example, which is an integer or a string. Each
                 draw picks a class at random, and then one of its examples. All classes, and all
                 examples of a class, are equally likely.
-            num: The number of examples in an epoch, at least 0. None for the number of examples of
+            num: The number of examples in an epoch, at least 0. None for the number of examples in
                 the source.
             seed: The same seed always gives the same draws. Must be between 0 and 2^63 - 1. If
                 None, a random seed is picked by this call.

@@ -57,8 +57,8 @@ class SkipErrorsMethod(Chain):
         opened or read, a failing iterator, a damaged Parquet footer, or an interrupt.
 
         If `take`, `skip`, `shard` or `batch` comes before this stage, skipped examples don't count
-        for it. If a whole batch fails, because its examples don't fit together or a function raises
-        an exception for it, the whole batch is skipped.
+        towards it. If a whole batch fails, because its examples don't fit together or a function
+        raises an exception for it, the whole batch is skipped.
 
         When the budget is exceeded, the iteration raises the failure that exceeded it, along with
         the number of earlier failures. If a fraction is exceeded only at the end of the data,

@@ -127,8 +127,8 @@ class SplitMethod(Chain):
         Raises:
             TypeError: If a share is not a number.
             ValueError: If there are fewer than two shares, or they do not add up to 1. Also if
-                `seed` is out of range, if `by` isn't a single value of each example, or if this
-                stage follows one that groups examples, such as `batch` or `pack`.
+                `seed` is out of range, if `by` isn't a single value per example, or if this stage
+                follows one that groups examples, such as `batch` or `pack`.
 
         Examples:
             >>> train, validation = hr.arrays({"x": range(1000)}).split(0.9, 0.1)

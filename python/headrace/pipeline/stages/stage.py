@@ -360,7 +360,7 @@ class Planning(Protocol):
 
     Attributes:
         plan: The plan of the preceding stages, without their deferred work.
-        turn: The index of this share and the number of shares. Their batches alternate.
+        turn: The index of this share and the number of shares. The batches of the shares alternate.
         num_ready: The maximum number of results that wait for the consumer.
         lanes: The lanes of the execution, if it produces the batches of several ranks.
     """

@@ -61,7 +61,7 @@ class Episodes:
 
     @property
     def digest(self) -> str:
-        """A digest of the ranges, which are known."""
+        """A digest of the ranges, which must be known."""
         return sha256(np.asarray(self.ranges, np.int64).tobytes()).hexdigest()[:16]
 
     def find(self, columns: Iterable[npt.NDArray[Any]]) -> None:
@@ -89,7 +89,7 @@ class Windows(Step):
         length: The number of examples in a window, or the offsets of some components.
         stride: The number of examples between the starts of two windows.
         within: The component that must be constant within a window.
-        pad: How positions beyond the end are filled; None if windows end before it.
+        pad: How positions beyond the end are filled, or None if windows never extend beyond it.
         episodes: The rows between changes of `within`, once known. Kept between iterations.
     """
 
@@ -151,7 +151,7 @@ class Windows(Step):
         return None if names is None else (*names, *(name for name, _ in self._marks))
 
     def keeps_component(self, name: str) -> bool:
-        """Returns whether each window has one value of a component, that of its start."""
+        """Returns whether a window has only one value for a component: the value at its start."""
         return all(offsets is None for _, offsets in self._offsets([name]))
 
     def length_after(self, length: float) -> float | None:
@@ -218,7 +218,7 @@ class WindowsMethod(Chain):
         within: str | None = None,
         pad: Pad | None = None,
     ) -> Self:
-        """Combines consecutive examples, for example of a time series or of a robot's episode.
+        """Combines consecutive examples, for example from a time series or a robot episode.
 
         Each window is one example. Its components have a new first axis, with the values of the
         window's examples in order. Without `within`, windows run across files.
@@ -235,23 +235,23 @@ class WindowsMethod(Chain):
             length: The number of examples in a window, at least 1. To choose the examples of each
                 component separately, pass a dict from components to offsets from the start of a
                 window: `{"action": range(50), "image": [-2, 0]}`. Other components then have the
-                value at the start, without another axis.
+                value at the start, without an extra axis.
             stride: The number of examples between the starts of two windows. Windows with
                 `stride=length` don't overlap.
-            within: A component with integers, bools or strings, such as the number of an episode.
-                No window crosses a change of its value.
+            within: A component with integers, bools or strings, such as an episode number. No
+                window crosses a change of its value.
             pad: If None, a window never extends beyond its episode (or beyond the data, without
                 `within`). Otherwise every example starts a window, or every `stride`-th example of
                 an episode. Positions outside the episode repeat its nearest example ("repeat"), or
                 are 0, False and empty strings ("zero"). The component `is_pad` (bool, (length,)) is
                 True at these positions. If `length` is a dict, there is such a component for each
-                of its names, such as `action_is_pad`.
+                key, such as `action_is_pad`.
 
         Raises:
             TypeError: If an offset is not an int, or `within` is not a string.
             ValueError: If a number is out of range or not an int, a component doesn't exist or has
-                no fixed shape, or `pad` is unknown. Also if the examples before it are not
-                neighbours, for example after `shuffle`, `sample`, `shard`, `split`, `batch` or
+                no fixed shape, or `pad` is unknown. Also if consecutive examples are not neighbours
+                in the data, for example after `shuffle`, `sample`, `shard`, `split`, `batch` or
                 `mix`.
 
         Examples:

@@ -175,7 +175,7 @@ def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
 def as_array(what: str, value: Any) -> npt.NDArray[Any]:
     """Converts another library's array to NumPy, without a copy if possible.
 
-    PyTorch cannot convert a bfloat16 tensor itself. It becomes an array with the dtype from
+    PyTorch cannot convert bfloat16 tensors itself. They become arrays with the dtype from
     `ml_dtypes`.
 
     Args:

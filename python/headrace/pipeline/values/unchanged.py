@@ -27,7 +27,7 @@ def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, 
     """Replaces JSON values that a function returned unchanged with `Unchanged`.
 
     If a component was a list of arrays and the function returned a list, it becomes a `NestedList`.
-    Empty arrays of `str` that the function returned unchanged get a type from which this is clear.
+    Empty arrays of `str` that the function returned unchanged get a type that makes this clear.
 
     Args:
         result: The function's result for an example.

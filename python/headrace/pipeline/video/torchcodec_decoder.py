@@ -47,7 +47,7 @@ def decode(
 
     Raises:
         DataLossError: If a frame cannot be decoded.
-        InvalidArgumentError: If torchcodec finds other frames than the file's tables contain.
+        InvalidArgumentError: If torchcodec finds frames that differ from the file's tables.
     """
     if not numbers:
         return

@@ -107,7 +107,7 @@ class VideoFile:
         return max(int(np.searchsorted(self.times, units + _ROUNDING, side="right")) - 1, 0)
 
     def nearest(self, seconds: npt.ArrayLike, tolerance: float) -> npt.NDArray[np.int64]:
-        """Returns the numbers of the frames that are nearest to some times.
+        """Returns the numbers of the frames that are nearest to the given times.
 
         Args:
             seconds: The times in seconds.

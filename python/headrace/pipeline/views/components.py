@@ -112,7 +112,7 @@ def type_of(value: Any) -> str:
 
 
 def figures_of(example: Mapping[str, Any], reader: Reader) -> list[Figure]:
-    """Returns the components of an example. Boxes, masks and keypoints are on its first picture."""
+    """Returns the components of an example. Boxes, masks and keypoints go on its first picture."""
     pictures = {name: found for name, value in example.items() if (found := _pictures(name, value))}
     first = next((found[0] for found in pictures.values() if isinstance(found[0], Picture)), None)
     targets = {} if first is None else dict(_targets(first, example, reader))

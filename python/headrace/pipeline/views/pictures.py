@@ -76,7 +76,7 @@ def image_format(data: bytes) -> str | None:
 def decoded(data: bytes) -> Picture | str:
     """Decodes an image file. Returns the reason if that fails.
 
-    Of more than four channels, it returns the first three.
+    If there are more than four channels, it returns the first three.
     """
     form = image_format(data) or ""
     try:
@@ -155,7 +155,7 @@ def drawn(
     Args:
         picture: The picture.
         boxes: The left, top, right and bottom edge of each box, in pixels of the picture.
-        labels: The text of each box. There may be none.
+        labels: The text of each box. May be empty.
         masks: Integers or bools, (height, width). 0 is the background.
         points: The x and y of each keypoint, in pixels of the picture.
     """

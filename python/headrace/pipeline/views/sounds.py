@@ -73,7 +73,7 @@ def sound_of(samples: npt.NDArray[Any], rate: int) -> Sound:
     Args:
         samples: int16, or floats from -1 to 1; (samples,) or (samples, channels). Other integers
             are not supported.
-        rate: The number of samples in a second.
+        rate: The number of samples per second.
     """
     seconds = len(samples) / rate
     kept = samples[: _MOST_SECONDS * rate]

@@ -75,7 +75,7 @@ class ChildProcess:
         """Waits for the next message, and returns it with its descriptors.
 
         Raises:
-            TimeoutError: If it takes longer.
+            TimeoutError: If no message arrives in time.
             WorkerEnded: If the process has ended.
         """
         deadline = None if timeout is None else time.monotonic() + timeout

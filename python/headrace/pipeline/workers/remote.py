@@ -93,10 +93,10 @@ class Place:
 
     Attributes:
         worker: The worker.
-        number: The number of the place, from 0 on.
+        number: The number of the place, from 0.
         input_arena: The arena for rows.
         output_arena: The arena for results.
-        is_renewed: Whether a function has kept arrays of the input. These must not change.
+        is_renewed: Whether a function has kept arrays from the input. These must not change.
         sent: The number of the block that was sent, and two locks: one is free once the previous
             block has been answered, the other once this block has.
     """
@@ -335,7 +335,7 @@ class RemoteWorker:
         """Waits for the reply to the oldest unanswered message, and returns it.
 
         Raises:
-            TimeoutError: If it takes longer. No other reply can be requested after that.
+            TimeoutError: If no reply arrives in time. No other reply can be requested after that.
             WorkerEnded: If the process has ended.
         """
         try:

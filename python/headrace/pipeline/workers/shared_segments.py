@@ -58,7 +58,7 @@ class Segment:
 
     Attributes:
         number: Its number, used by both sides.
-        size: The number of its bytes.
+        size: Its size in bytes.
         descriptor: The descriptor of its file; -1 once the program has received it.
         data: Its bytes. Arrays over parts of them refer to this array.
     """

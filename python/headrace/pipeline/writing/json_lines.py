@@ -18,8 +18,8 @@ def check_json_columns(columns: Sequence[Column], wording: Wording) -> None:
     """Rejects columns that JSON cannot hold.
 
     Raises:
-        UnwritableError: If there is such a column. The message names the first such column and a
-            remedy.
+        UnwritableError: If there is such a column. The message names the first such column and
+            suggests a fix.
     """
     for column in columns:
         if column.kind == "bytes":

@@ -21,7 +21,7 @@ class RecordShard(Shard):
     Args:
         path: The file.
         compression: "gzip", "zlib" or None.
-        wording: The wording of errors.
+        wording: The terms to use in error messages.
     """
 
     def __init__(self, path: str, compression: str | None, wording: Wording) -> None:

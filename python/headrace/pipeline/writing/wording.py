@@ -12,7 +12,7 @@ class UnwritableError(ValueError):
 
 
 class Wording(NamedTuple):
-    """The terms and remedies in messages.
+    """The terms and suggested fixes in messages.
 
     Attributes:
         component: The term for a component.

@@ -1,4 +1,4 @@
-"""Modules in the keys of disk caches: libraries by version, the user's modules by source."""
+"""Modules in disk cache keys: libraries by version, the user's modules by source."""
 
 import ast
 import functools
@@ -64,7 +64,7 @@ def module_of(names: Mapping[str, Any]) -> types.ModuleType | None:
 
 
 def version(module: types.ModuleType) -> str:
-    """Returns a text that changes when an installed module changes."""
+    """Returns a string that changes when an installed module changes."""
     return _version(module.__name__.partition(".")[0], getattr(module, "__file__", None))
 
 

@@ -46,7 +46,7 @@ class EngineDescription:
         has_order: Whether there is a global order.
         num_stages: The number of measured stages.
         num_parts: The number of parts of a mix whose position is part of the state.
-        process: The ID of the process that created this.
+        process: The ID of the process that created this description.
     """
 
     name: str

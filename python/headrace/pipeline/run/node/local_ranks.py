@@ -126,7 +126,7 @@ def check_node(
     """Checks that ranks can share a pipeline.
 
     Raises:
-        ValueError: If they cannot.
+        ValueError: If the ranks cannot share it.
     """
     refusal = _refusal(chain, options, is_resumed)
     if refusal is not None:

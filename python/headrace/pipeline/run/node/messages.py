@@ -76,7 +76,7 @@ class Join(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """All ranks have joined, and the engine starts at this step."""
+    """Reports that all ranks have joined, and at which step the engine starts."""
 
     process: int
 
@@ -255,7 +255,7 @@ class NodeSkip:
         return cls(**values, failure=failure)
 
     def throw(self, remedy: str) -> NoReturn:
-        """Raises the failure, with a remedy; see `engine.Failure.throw`."""
+        """Raises the failure, with a suggested fix; see `engine.Failure.throw`."""
         error = self.failure.unpacked()
         if isinstance(error, engine.EngineError):
             code, message, *rest = error.args
@@ -304,6 +304,6 @@ class Stalled(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The owner cannot continue. All members raise the exception."""
+    """Reports that the owner cannot continue. All members raise the exception."""
 
     failure: EngineFailure

@@ -1,4 +1,4 @@
-"""Measures for how much of their run time Python functions hold the GIL.
+"""Measures how much of their run time Python functions spend holding the GIL.
 
 A thread takes the GIL at regular intervals. If that takes no time, no other thread held it at that
 moment, so the running functions had released it.

@@ -30,7 +30,7 @@ def watch(
         execution: The execution of a pipeline.
         find_python_workers: Functions that return the Python workers, or None once the iteration is
             gone.
-        names: The names of its stages, by the numbers under which they are measured.
+        names: The names of the pipeline's stages, by the numbers under which they are measured.
         seconds: The time in seconds that each may take.
         is_over: An event that is set at the end, and stops this function.
     """
