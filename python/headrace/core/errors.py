@@ -134,12 +134,12 @@ class OpError(Exception):
 
     @property
     def op(self) -> NamedNode | None:
-        """The `Operation` that failed; None if it is unknown."""
+        """The `Operation` that failed, or None if it is unknown."""
         return self._op
 
     @property
     def node_def(self) -> NamedNode | None:
-        """The description of the node that failed; None if no node failed."""
+        """The description of the node that failed, or None if no node failed."""
         # It is created on first use, because it needs protocol buffers and most programs never read
         # it.
         own: NamedNode | None = getattr(self._op, "node_def", None)

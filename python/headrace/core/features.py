@@ -47,7 +47,7 @@ class FixedLenSequenceFeature(NamedTuple):
         shape: The shape of one row.
         dtype: float32, int64 or string.
         allow_missing: Must be True. A missing feature has no rows.
-        default_value: Pads the shorter sequences in a batch; None for 0 or "".
+        default_value: The value that pads shorter sequences in a batch. None means 0 or "".
     """
 
     shape: ShapeLike

@@ -26,7 +26,7 @@ class Bar:
 
     Args:
         what: A one- or two-word description of the work.
-        total: The number of units; None if it is unknown.
+        total: The number of units, or None if it is unknown.
         unit: The unit: "B" for bytes.
         is_wanted: Whether to show the bar at all.
     """
@@ -92,7 +92,7 @@ class LoopBar:
 
     Args:
         what: A short description of the loop; may be empty.
-        total: The number of units; None if it is unknown.
+        total: The number of units, or None if it is unknown.
         initial: The number of units that were finished earlier.
         unit: The unit in the plural, such as "batches".
     """
@@ -170,7 +170,7 @@ def loop_bar(what: str, total: int | None, initial: int, unit: str) -> LoopBar:
 
     Args:
         what: A short description of the loop; may be empty.
-        total: The number of units; None if it is unknown.
+        total: The number of units, or None if it is unknown.
         initial: The number of units that were finished earlier.
         unit: The unit in the plural, such as "batches".
     """

@@ -39,7 +39,7 @@ class Dimension:
     in None.
 
     Args:
-        value: The size; None if it is unknown. Another `Dimension` is copied.
+        value: The size, or None if it is unknown. Another `Dimension` is copied.
 
     Raises:
         TypeError: If the value is not an integer.
@@ -53,7 +53,7 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
-        """The size; None if it is unknown."""
+        """The size, or None if it is unknown."""
         return self._value
 
     def is_compatible_with(self, other: "DimensionLike") -> bool:
@@ -216,12 +216,12 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The dimensions; None for an unknown shape."""
+        """The dimensions, or None for an unknown shape."""
         return None if self._sizes is None else [Dimension(size) for size in self._sizes]
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions; None for an unknown shape."""
+        """The number of dimensions, or None for an unknown shape."""
         return None if self._sizes is None else len(self._sizes)
 
     @property

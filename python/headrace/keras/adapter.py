@@ -194,7 +194,7 @@ class PipelineAdapter:
         Args:
             epoch: The epoch number.
             num_batches: The number of batches of this epoch that the model has been trained on.
-            state: The state after these batches; None if there are none.
+            state: The state after these batches, or None if there are none.
 
         Returns:
             Whether the epoch has more batches. If not, the next epoch is set.
@@ -310,7 +310,7 @@ class PipelineAdapter:
 
     @property
     def num_batches(self) -> int | None:
-        """The number of batches in an epoch; None if it is not known."""
+        """The number of batches in an epoch, or None if it is not known."""
         # With a single batch, looking at the first batch would be mistaken for a whole epoch.
         return None if self._is_lazy and self._length == 1 else self._length
 
@@ -323,7 +323,7 @@ class PipelineAdapter:
 
     @property
     def batch_size(self) -> int | None:
-        """The number of examples in a batch; None if the pipeline does not set it or changes it."""
+        """The batch size, or None if the pipeline does not set it or changes it."""
         sizes = [size for stage in self.pipeline._stages if (size := getattr(stage, "size", None))]
         return fixed_size(sizes[-1]) if sizes else None
 

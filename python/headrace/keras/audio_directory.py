@@ -39,7 +39,7 @@ def audio_dataset_from_directory(
             detail.
         label_mode: The encoding of the labels.
         class_names: The subdirectories to read.
-        batch_size: The number of sounds in a batch; None for single sounds.
+        batch_size: The number of sounds in a batch, or None for single sounds.
         sampling_rate: The sample rate of the result. Sounds are resampled by `ops.resample`, after
             they are cut off at `output_sequence_length`. Defaults to the rate of each file.
         output_sequence_length: The number of samples at which longer sounds are cut off. Shorter

@@ -36,9 +36,9 @@ class ClassFiles:
 
     Attributes:
         paths: The paths of the files.
-        labels: The label of each file, int32 or float32; None without labels.
-        class_names: The names of the classes; None without labels.
-        seed: The seed of the shuffle; None to keep the order.
+        labels: The label of each file (int32 or float32), or None without labels.
+        class_names: The names of the classes, or None without labels.
+        seed: The seed of the shuffle, or None to keep the order.
     """
 
     paths: list[str]
@@ -68,8 +68,8 @@ class ClassDirectory:
         formats: The extensions of the files to read.
         directory: The directory.
         labels: "inferred", a label for each file, or None.
-        label_mode: How labels are encoded; None for no labels.
-        class_names: The subdirectories to read, in the order of their labels; None for all.
+        label_mode: How labels are encoded, or None for no labels.
+        class_names: The subdirectories to read, in the order of their labels, or None for all.
         shuffle: Whether to shuffle.
         seed: The seed of the shuffle.
         validation_split: The share of files for validation.
@@ -279,7 +279,7 @@ def dataset_of(
         directory: The directory.
         name: The name of the component that the model receives.
         load: Returns this component for the bytes of a file.
-        batch_size: The number of examples in a batch; None for single examples.
+        batch_size: The number of examples in a batch, or None for single examples.
         is_padded: Whether shorter examples are padded with zeros.
     """
     adapters = []

@@ -70,7 +70,7 @@ def image_dataset_from_directory(
             1) or None for no labels.
         class_names: The subdirectories to read, in the order of their labels. Defaults to all.
         color_mode: "rgb", "rgba" or "grayscale".
-        batch_size: The number of images in a batch; None for single images.
+        batch_size: The number of images in a batch, or None for single images.
         image_size: The height and width of the images.
         shuffle: Whether to shuffle. If False, files are sorted by path.
         seed: The seed of the shuffle and the split. If None, a random seed is drawn. Pass a seed to

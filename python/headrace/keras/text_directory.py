@@ -48,7 +48,7 @@ def text_dataset_from_directory(
             detail.
         label_mode: The encoding of the labels.
         class_names: The subdirectories to read.
-        batch_size: The number of texts in a batch; None for single texts.
+        batch_size: The number of texts in a batch, or None for single texts.
         max_length: The number of bytes after which texts are cut off.
         shuffle: Whether to shuffle.
         seed: The seed of the shuffle and the split.

@@ -42,7 +42,7 @@ def timeseries_dataset_from_array(
         sequence_length: The number of steps in a window.
         sequence_stride: The number of steps between the starts of two windows.
         sampling_rate: The number of steps between two steps of a window.
-        batch_size: The number of windows in a batch; None for single windows.
+        batch_size: The number of windows in a batch, or None for single windows.
         shuffle: Whether to shuffle the windows.
         seed: The seed of the shuffle. If None, a random seed is drawn. Pass a seed to resume in
             another process.

@@ -67,7 +67,7 @@ class WorkerState:
 
     Attributes:
         states: The pickled states of the dataset, and of its iterator as `IterableFetcher.state`
-            returns it; None if they have none.
+            returns it, or None if they have none.
         num_since: The number of batches since these two states. They are fetched again on resume.
         has_ended: Whether the worker has reported that its iterator has ended.
         random: The states of the global generators. A missing state is the one after seeding.

@@ -116,7 +116,7 @@ def generators_of(loader_generator: Any, sampler: Any) -> dict[str, Any]:
     """Returns the generators of a loader and its samplers, by the path that leads to each one.
 
     Args:
-        loader_generator: The loader's generator; None if it has none.
+        loader_generator: The loader's generator, or None if it has none.
         sampler: The sampler. Its attributes are searched for generators.
     """
     found: dict[str, Any] = {}

@@ -105,7 +105,7 @@ class Answer(NamedTuple):
     Attributes:
         kind: The kind of the answer.
         batch: The batch, or the error as PyTorch wraps it. None for other kinds.
-        states: The pickled states of the dataset and its iterator after the batch; None if they
+        states: The pickled states of the dataset and its iterator after the batch, or None if they
             have no state, or if no state is due yet.
         random: The states of the global generators that have changed since the last answer.
         seconds: The seconds spent in the dataset, and in `collate_fn`.

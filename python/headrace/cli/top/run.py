@@ -38,7 +38,7 @@ def show_processes(process: int | None, interval_s: float, once: bool, as_json: 
     """Shows a process, or all processes of this user that report, until Ctrl-C.
 
     Args:
-        process: The ID of the process; None for all.
+        process: The ID of the process, or None for all.
         interval_s: The time between two measurements.
         once: Whether to stop after the first measurement.
         as_json: Whether to print JSON and stop.

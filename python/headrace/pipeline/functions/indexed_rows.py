@@ -17,7 +17,7 @@ class IndexedRows:
     Args:
         source: The user's object, with `__len__` and `__getitem__` or `__getitems__`, or a dict of
             such objects, one for each component.
-        names: The component names; None if the rows contain them.
+        names: The component names, or None if the rows contain them.
 
     Attributes:
         length: The number of rows when the pipeline was described.

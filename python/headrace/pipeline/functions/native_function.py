@@ -50,7 +50,7 @@ class NativeFunction(ABC):
         Args:
             use: The stage that uses the function.
             specs: The components.
-            seed: The seed for its random operations; None if they are not allowed.
+            seed: The seed for its random operations, or None if they are not allowed.
 
         Raises:
             TypeError: If the function does something that cannot be traced, or returns the wrong

@@ -99,7 +99,7 @@ class PythonWorker(Protocol):
 
     @property
     def initial(self) -> str | None:
-        """The function's state at the start of an iteration; None if it has no state."""
+        """The function's state at the start of an iteration, or None if it has no state."""
 
     @property
     def function(self) -> object:

@@ -33,9 +33,9 @@ class Grouping:
     """How rows are grouped into examples.
 
     Attributes:
-        group: The component whose value the rows of a group share; None for single rows.
+        group: The component whose value the rows of a group share, or None for single rows.
         size: The number of rows in an example.
-        max_age: How many versions old a row may be; None for any age.
+        max_age: How many versions old a row may be, or None for any age.
     """
 
     group: str | None
@@ -68,12 +68,12 @@ class Segments:
         return self._reader(writer, number) is not None
 
     def size(self, writer: int, number: int) -> int:
-        """Returns a segment's size in bytes; 0 if it does not exist."""
+        """Returns a segment's size in bytes, or 0 if it does not exist."""
         reader = self._reader(writer, number)
         return 0 if reader is None else reader.size()
 
     def read(self, writer: int, number: int, offset: int, is_open: bool) -> Commit | None:
-        """Returns a commit; None if it is missing. See `SegmentReader.read`."""
+        """Returns a commit, or None if it is missing. See `SegmentReader.read`."""
         key = (writer, number, offset)
         if (commit := self._commits.get(key)) is not None:
             self._commits.move_to_end(key)
@@ -244,7 +244,7 @@ class Arrivals:
         If a whole example is available, the line has at least one.
 
         Args:
-            newest: The version that the user has set; None if there is none.
+            newest: The version that the user has set, or None if there is none.
             most_rows: The maximum number of rows, rounded up to whole examples.
             target_bytes: The approximate size of the line's rows in bytes.
         """

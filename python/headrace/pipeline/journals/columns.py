@@ -82,7 +82,7 @@ def column_of_parts(
         name: The component's name.
         row: The component's spec in a row.
         size: The number of rows in an example.
-        shapes: See `group_shapes`; None if each row is an example.
+        shapes: See `group_shapes`. None if each row is an example.
 
     Raises:
         InvalidArgumentError: If a row's shape differs from the shapes in the first group.

@@ -117,7 +117,7 @@ class JournalDirectory:
         return (match for name in names if (match := pattern.fullmatch(name)))
 
     def description(self) -> Description | None:
-        """Returns the journal's description; None before the first append.
+        """Returns the journal's description, or None before the first append.
 
         Raises:
             DataLossError: If the file is damaged.

@@ -96,7 +96,7 @@ class OrderLog:
         return self.next.offset - self._first_bytes >= _FILE_BYTES
 
     def read(self) -> Line | None:
-        """Returns the next line; None at the end or if the last line was cut short.
+        """Returns the next line, or None at the end or if the last line was cut short.
 
         Raises:
             DataLossError: If the line is damaged.
@@ -171,7 +171,7 @@ class OrderLog:
             )
 
     def lock(self) -> FileLock | None:
-        """Locks the order of arrival; None if another process holds the lock."""
+        """Locks the order of arrival, or returns None if another process holds the lock."""
         with os_errors(self._files.order_lock):
             return FileLock.acquire(self._files.order_lock)
 

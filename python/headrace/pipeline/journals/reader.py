@@ -94,11 +94,11 @@ class JournalReader:
         is_recorded: Whether to record the order of arrival. If not, blocks have no position.
 
     Attributes:
-        newest: The newest version, as set by the user; None if there is none.
+        newest: The newest version, as set by the user, or None if there is none.
         num_dropped: The number of rows dropped because of their age.
         num_left_out: The number of rows in incomplete groups when the last pass ended.
         is_finished: Whether no more rows follow the end that `next_block` has reached.
-        doing: The reason why the reader is waiting; None if it is not waiting.
+        doing: The reason why the reader is waiting, or None if it is not waiting.
     """
 
     def __init__(

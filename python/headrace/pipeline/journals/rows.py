@@ -30,10 +30,10 @@ class RowColumn(NamedTuple):
 
     Attributes:
         values: The elements of all rows in a flat array; for strings, their bytes as uint8.
-        shapes: The shape of each row, as an int64 array (rows, axes); None without axes.
+        shapes: The shape of each row, as an int64 array (rows, axes), or None without axes.
         starts: The start of each row's elements, followed by the end of the last row's elements.
-        ends: For strings, the start of each string, followed by the end of the last one; None for
-            numbers.
+        ends: For strings, the start of each string, followed by the end of the last one, or None
+            for numbers.
     """
 
     values: npt.NDArray[Any]

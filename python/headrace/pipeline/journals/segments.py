@@ -138,7 +138,7 @@ class SegmentReader:
         return os.fstat(self._file).st_size
 
     def read(self, offset: int, is_open: bool) -> Commit | None:
-        """Returns the commit at an offset; None if it is missing or was cut short.
+        """Returns the commit at an offset, or None if it is missing or was cut short.
 
         Args:
             offset: Where the commit starts.

@@ -24,10 +24,10 @@ class JournalWorker:
 
     Args:
         files: The journal's files.
-        description: The journal's description; None if nothing was appended before all writers
+        description: The journal's description, or None if nothing was appended before all writers
             closed.
         grouping: How rows are grouped into examples.
-        shapes: See `group_shapes`; None if each row is an example.
+        shapes: See `group_shapes`. None if each row is an example.
         poll_s: How often to look for new rows, in seconds.
         is_recorded: Whether to record the order of arrival.
 

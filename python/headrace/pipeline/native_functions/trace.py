@@ -78,7 +78,7 @@ def trace(
         function: The user's function.
         name: The function's name.
         specs: The components.
-        seed: The seed for its random operations; None if they are not allowed.
+        seed: The seed for its random operations, or None if they are not allowed.
 
     Raises:
         TypeError: If the function cannot be traced, or returns the wrong kind of value.

@@ -53,7 +53,7 @@ class Narrowed(NamedTuple):
 
     Attributes:
         array: The array. Floats are rounded.
-        lost: A value that is out of range for the type; None if there is none.
+        lost: A value that is out of range for the type, or None if there is none.
     """
 
     array: np.ndarray[Any, Any]

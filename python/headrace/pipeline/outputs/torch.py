@@ -42,7 +42,8 @@ class TorchLoader:
 
     Attributes:
         pipeline: The pipeline.
-        batches: The iteration that your loop's last batch came from; None before the first batch.
+        batches: The iteration that your loop's last batch came from, or None before the first
+            batch.
         sampler: An object with `set_epoch`, for training loops that look for it there, such as
             Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.
@@ -286,7 +287,7 @@ class TorchBatches:
 
     Attributes:
         is_over: Whether the loop has reached the end.
-        epoch: The epoch number; None before the first `next`.
+        epoch: The epoch number, or None before the first `next`.
     """
 
     def __init__(
@@ -402,7 +403,7 @@ class TorchBatches:
 
     @property
     def batches(self) -> Batches | None:
-        """The underlying iteration over the pipeline; None before the first `next`."""
+        """The underlying iteration over the pipeline, or None before the first `next`."""
         return None if self._tensors is None else self._tensors.batches
 
     @property
@@ -481,10 +482,11 @@ def torch_loader(
     Args:
         pipeline: The pipeline that yields the batches.
         start: A function that starts an epoch.
-        device: Where to put the tensors, in any form that `torch.device` accepts; None for the CPU.
+        device: Where to put the tensors, in any form that `torch.device` accepts, or None for the
+            CPU.
         pin_memory: Whether to copy tensors through pinned memory. None does this only for CUDA
             devices.
-        length: The number of batches in an epoch; None to use the pipeline's length.
+        length: The number of batches in an epoch, or None to use the pipeline's length.
 
     Raises:
         ModuleNotFoundError: If PyTorch is not installed.

@@ -17,8 +17,8 @@ class MeteredStage:
 
     Attributes:
         stage: The stage.
-        num_parallel: The maximum number of its tasks that run in parallel; None for the number of
-            threads.
+        num_parallel: The maximum number of its tasks that run in parallel, or None for the number
+            of threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
         part: The name of this part of the stage, if its parts are measured separately.

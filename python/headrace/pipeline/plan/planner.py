@@ -48,8 +48,8 @@ def plan(
         is_resumed: Whether the iteration resumes from a state.
         indexes: The index files to read and write, or None.
         digest: The digest of the global order, if there is one.
-        mix_checkpoint: The checkpoint of a mix that has changed since the state was saved; None if
-            it is unchanged.
+        mix_checkpoint: The checkpoint of a mix that has changed since the state was saved, or None
+            if it is unchanged.
         lanes: The lanes of the execution, if it produces the batches of several ranks.
 
     Raises:

@@ -91,7 +91,7 @@ class Requests(FunctionPlanning):
         return seen_components
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns a key for the counts of skipped examples; None if nothing is skipped.
+        """Returns a key for the counts of skipped examples, or None if nothing is skipped.
 
         It consists of the stage's number and all stages up to the last `skip_errors`.
         """

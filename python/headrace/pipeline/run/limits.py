@@ -13,7 +13,7 @@ _CACHE_BYTES: Final = 16 << 30
 
 
 def cache_of(options: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Returns the cache directory for remote files and its size limit; None without a cache."""
+    """Returns the cache directory for remote files and its size limit, or None without a cache."""
     directory = options.get("cache_directory")
     return None if directory is None else (directory, options.get("cache_bytes") or _CACHE_BYTES)
 

@@ -63,7 +63,7 @@ class MixtureParts:
 
     @property
     def num_parts(self) -> int:
-        """The number of parts; 0 if the source is not a mix."""
+        """The number of parts, or 0 if the source is not a mix."""
         return 0 if self._mix is None else len(self._mix.called)
 
     @property

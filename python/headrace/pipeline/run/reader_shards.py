@@ -39,7 +39,7 @@ class Cursor(NamedTuple):
 
     Attributes:
         first: The number of the batch, from 0.
-        state: The state to resume from, as plain data that `json` can serialise; None for the
+        state: The state to resume from, as plain data that `json` can serialise, or None for the
             beginning.
     """
 

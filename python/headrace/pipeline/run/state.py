@@ -79,11 +79,11 @@ class ResumePoint:
             that determine the order. None if there is no global order.
         files: Digests of each source's files.
         skipped: The examples skipped so far.
-        functions: The state of each Python function at the start of the epoch, as text; None for
+        functions: The state of each Python function at the start of the epoch, as text, or None for
             functions without a state.
         revisions: The commit of each data set on the hub, by the name that the pipeline uses.
         contents: The files that native functions depend on, with their digests.
-        mixture: The position and the counts of a mix; None if the source is not a mix.
+        mixture: The position and the counts of a mix, or None if the source is not a mix.
         step: How many batches the pipeline has produced in the epoch, or examples if there is no
             `batch`. None if an earlier version saved the state.
         left_out: The steps that were omitted so far; see `StepCounter.left_out`.

@@ -53,7 +53,7 @@ class IndexStatistics:
         written: The number of indexes written after a scan.
         kept: The number of files whose positions were known from an earlier iteration.
         directories: The directories of the indexes that were opened or written.
-        failure: The reason why an index could not be written; None if there was no failure.
+        failure: The reason why an index could not be written, or None if there was no failure.
     """
 
     opened: int = 0

@@ -57,8 +57,8 @@ class Annotations(NamedTuple):
         labels: The class of each object, int64.
         of_objects: Additional values for each object, by component.
         of_images: Additional values for each image, by component.
-        classes: The class names, in label order; None if they are unknown.
-        outlines: The outlines of the objects, for the component `masks`; None for no masks.
+        classes: The class names, in label order, or None if they are unknown.
+        outlines: The outlines of the objects, for the component `masks`, or None for no masks.
     """
 
     paths: list[str]
@@ -117,7 +117,7 @@ class AnnotatedImages(FileSource, is_base=True):
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """The class names, in label order; None if they are unknown."""
+        """The class names, in label order, or None if they are unknown."""
         return self.annotations.classes
 
     @property

@@ -40,7 +40,7 @@ class Coco(AnnotatedImages):
         file: The JSON file.
         masks: Whether each object has a mask.
         keypoints: Whether each object has keypoints.
-        iscrowd: Whether to keep only crowds, or only single objects; None for all annotations.
+        iscrowd: Whether to keep only crowds, or only single objects. None for all annotations.
     """
 
     object_specs: ClassVar[Mapping[str, Spec]] = {
@@ -67,7 +67,7 @@ class Coco(AnnotatedImages):
 
     @property
     def spec(self) -> dict[str, Spec] | None:  # type: ignore[override]
-        """The components of an example; None if the number of keypoints must be read."""
+        """The components of an example, or None if the number of keypoints must be read."""
         return None if self.keypoints else self._specs(None)
 
     def inferred(self) -> dict[str, Spec]:

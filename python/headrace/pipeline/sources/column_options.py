@@ -48,7 +48,7 @@ class Component:
     Attributes:
         name: Its name, both in examples and in the file.
         spec: Its type and shape.
-        default: The value to use if it is missing; None if it is required.
+        default: The value to use if it is missing, or None if it is required.
         is_inferred: Whether its type was inferred from the start of the files.
         has_mask: Whether it is followed by a mask component that marks which values exist.
     """

@@ -24,7 +24,7 @@ class Combination(Source, is_base=True):
 
     @property
     def spec(self) -> Specs | None:
-        """The components of an example; None unless all parts' components are known."""
+        """The components of an example, or None if those of a part are unknown."""
         specs = [static_specs(part) for part in self.parts]
         known_specs = [one for one in specs if one is not None]
         return self.combined(known_specs) if len(known_specs) == len(self.parts) else None

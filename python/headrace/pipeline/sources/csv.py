@@ -32,7 +32,7 @@ class Csv(InferredSource):
 
     Attributes:
         paths: The user's paths and patterns.
-        columns: The types of the columns to read; None to infer all columns.
+        columns: The types of the columns to read, or None to infer all columns.
         header: Whether the first record of each file contains the column names.
         delimiter: The field separator.
         defaults: The values to use for empty fields in some columns.

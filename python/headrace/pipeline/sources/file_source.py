@@ -24,7 +24,7 @@ class SourcePlan(NamedTuple):
         plan: The plan that reads records.
         files: The files that it reads, in order.
         stages: The stages that convert records to examples. They may run later, after a shuffle.
-        num_parallel: The maximum number of parallel reads; None for the number of threads.
+        num_parallel: The maximum number of parallel reads, or None for the number of threads.
         is_python: Whether a Python function does the reading.
         left_out: The number of remaining tokens that don't fill a window.
         seen_components: Tracks which optional components occur.

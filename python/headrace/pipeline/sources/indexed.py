@@ -24,7 +24,7 @@ class Indexed(Source):
     Attributes:
         length: The number of rows.
         rows: Reads the rows.
-        components: The component names; None if the rows contain them.
+        components: The component names, or None if the rows contain them.
     """
 
     length: int

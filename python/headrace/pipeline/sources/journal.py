@@ -30,9 +30,9 @@ class JournalRows(Source):
 
     Attributes:
         directory: The directory of the journal.
-        group: The component whose value the rows of a group share; None for single rows.
-        group_size: The number of rows in a group; None for single rows.
-        max_age: How many versions old a row may be; None for any age.
+        group: The component whose value the rows of a group share, or None for single rows.
+        group_size: The number of rows in a group, or None for single rows.
+        max_age: How many versions old a row may be, or None for any age.
         poll_s: How often to look for new rows, in seconds.
         ragged: The components whose shape varies between the rows of a group, in addition to those
             whose shape varies in the first group.

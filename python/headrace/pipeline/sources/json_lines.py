@@ -30,7 +30,7 @@ class JsonLines(InferredSource):
 
     Attributes:
         paths: The user's paths and patterns.
-        columns: The types of the keys to read; None to infer all keys.
+        columns: The types of the keys to read, or None to infer all keys.
         defaults: The values to use for some keys if they are missing or null.
         compression: The files' compression.
         dtypes: The types of some keys if the others are inferred.

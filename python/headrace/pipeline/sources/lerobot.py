@@ -49,8 +49,8 @@ class LeRobot(InferredSource):
 
     Attributes:
         paths: The directory of the data set.
-        episodes: The numbers of the episodes to read; None for all.
-        features: The features to read; None for all.
+        episodes: The numbers of the episodes to read, or None for all.
+        features: The features to read, or None for all.
     """
 
     is_scanned: ClassVar = True
@@ -131,7 +131,7 @@ class LeRobot(InferredSource):
         return list(self.chosen.lengths_of_tables().values())
 
     def column(self, name: str) -> npt.NDArray[Any] | None:
-        """Returns the numbers of the episodes of all frames; None for other components."""
+        """Returns the numbers of the episodes of all frames, or None for other components."""
         if name not in (_EPISODE_INDEX, EPISODE):
             return None
         return np.repeat(self.chosen.numbers, self.chosen.ends - self.chosen.firsts)
@@ -444,9 +444,9 @@ def lerobot(
             seconds and ints are frames: `{"observation.state": [-0.1, 0.0], "action": range(50)}`.
             Other features have the value of the current frame.
         raw: If True, images are uint8 with the channels last, between 0 and 255.
-        episodes: The numbers of the episodes to read, in any order; None for all. Examples are in
-            the order of the data set.
-        features: The features to read; None for all. Videos of other cameras are not decoded.
+        episodes: The numbers of the episodes to read, in any order, or None for all. Examples are
+            in the order of the data set.
+        features: The features to read, or None for all. Videos of other cameras are not decoded.
         tolerance_s: The maximum distance in seconds between an offset or a frame's time, and the
             nearest frame.
 

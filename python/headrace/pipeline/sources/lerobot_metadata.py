@@ -161,7 +161,7 @@ def read_data_set(root: str, chosen: Sequence[str] | None) -> DataSet:
 
     Args:
         root: The directory.
-        chosen: The features that are needed; None for all.
+        chosen: The features that are needed, or None for all.
 
     Raises:
         OpError: If a file cannot be read or describes something that is not supported.

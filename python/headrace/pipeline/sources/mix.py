@@ -36,7 +36,8 @@ class Mix(Combination):
         is_seed_given: Whether the user passed the seed.
         part_names: The name of each part; empty if the parts have no names.
         schedule: Later weights, each with the number of the first example that they apply to.
-        measured: The component whose elements the weights refer to; None if they refer to examples.
+        measured: The component whose elements the weights refer to, or None if they refer to
+            examples.
     """
 
     draws: ClassVar = True

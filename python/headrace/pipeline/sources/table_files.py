@@ -140,7 +140,7 @@ class TableFiles(InferredSource, is_base=True):
         return numbers
 
     def with_columns(self, names: Sequence[str]) -> "TableFiles | None":
-        """Returns the source with only these components; None if that would not read less."""
+        """Returns the source with only these components, or None if that would not read less."""
         pairs = self.dtypes if self.types is None else self.types
         masks = specs_of(self.name, pairs).keys() - {name for name, _ in pairs}
         if any(name in masks or f"{name}_mask" in masks for name in names):

@@ -79,7 +79,7 @@ class StoredFeature:
 
     @property
     def default(self) -> Any:
-        """The value that TFDS returns if an example lacks the feature; None if it is required."""
+        """The value that TFDS returns if an example lacks the feature, or None if required."""
         if not self.is_optional or self.sequences or None in self.inner:
             return None
         match self.dtype:

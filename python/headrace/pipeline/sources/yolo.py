@@ -32,7 +32,7 @@ class Yolo(AnnotatedImages):
     Attributes:
         images: The directory of the images.
         labels: The directory of the text files.
-        class_names: The names of the classes; None if they are unknown.
+        class_names: The names of the classes, or None if they are unknown.
     """
 
     object_specs: ClassVar[Mapping[str, Spec]] = {}
@@ -49,7 +49,7 @@ class Yolo(AnnotatedImages):
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """The class names, in label order; None if they are unknown."""
+        """The class names, in label order, or None if they are unknown."""
         return self.class_names
 
     def read(self) -> Annotations:

@@ -31,7 +31,7 @@ class Zip(Combination):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The component names; None unless all parts' names are known."""
+        """The component names, or None if those of a part are unknown."""
         parts = [known_names(part) for part in self.parts]
         known_names_of_parts = [names for names in parts if names is not None]
         if len(known_names_of_parts) < len(parts):

@@ -43,7 +43,7 @@ class Batch(Step):
     Attributes:
         size: The number of examples in a batch.
         remainder: How to handle an incomplete last batch.
-        ragged: "offsets" to join lists end to end; None to reject them.
+        ragged: "offsets" to join lists end to end, or None to reject them.
         lists: The components that a batch stores as a list of arrays.
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
     """
@@ -77,7 +77,7 @@ class Batch(Step):
         return batch | {name: batch[name]._replace(is_listed=True) for name in self.lists}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names, with `mask` if added; None if lists of unknown names are joined."""
+        """Returns the names, with `mask` if added, or None if lists of unknown names are joined."""
         check_names(self, self.lists, names)
         return None if self.ragged is not None else names_of_batch(names, self.remainder)
 
@@ -257,7 +257,7 @@ def plan_batch(
         size: The number of examples in a batch.
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
         remainder: How to handle an incomplete last batch.
-        padding: How to pad lists; None to not pad them.
+        padding: How to pad lists, or None to not pad them.
         layouts: How a batch stores each component; empty to stack all of them.
     """
     plan, turn, drops_rest = planning.plan, planning.turn, remainder == "drop"

@@ -30,8 +30,9 @@ class BucketByLength(Step):
     Attributes:
         component: The component whose length determines the bucket.
         boundaries: The maximum length of each bucket except the last.
-        size: The maximum number of examples in a batch; None for no limit.
-        max_elements: The maximum number of the component's elements in a batch; None for no limit.
+        size: The maximum number of examples in a batch, or None for no limit.
+        max_elements: The maximum number of the component's elements in a batch, or None for no
+            limit.
         pad_to_boundary: Whether to pad lists to the bucket's boundary instead of the longest list.
         remainder: How to handle an incomplete last batch.
         values: The padding values.

@@ -46,9 +46,10 @@ class Cache(KeepsComponents):
     """Keeps examples in memory or on disk.
 
     Attributes:
-        directory: The directory for cache files; None to use memory.
-        bytes: The maximum size of all caches in the directory; None for no limit.
-        key: A string that replaces the comparison of the functions' code; None to compare the code.
+        directory: The directory for cache files, or None to use memory.
+        bytes: The maximum size of all caches in the directory, or None for no limit.
+        key: A string that replaces the comparison of the functions' code, or None to compare the
+            code.
         kept: The examples of earlier passes, in memory. All pipelines made from this stage share
             them, unless they skip errors differently.
     """

@@ -293,7 +293,7 @@ class Clips(FunctionStep):
         every: The distance between neighbouring frames of a clip.
         count: The number of clips from each video.
         at: Where clips start: "random", "uniform", or a time in seconds.
-        size: The height and width of frames; None for the video's.
+        size: The height and width of frames, or None for the video's.
         seed: The seed for random starts, or None if starts are not random.
         decoder: The library that decodes: "pyav" or "torchcodec".
         is_seed_given: Whether the user passed the seed.

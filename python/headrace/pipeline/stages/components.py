@@ -155,7 +155,7 @@ def static_specs(chain: Sequence[Stage]) -> Specs | None:
 
 
 def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages, given the source's; None if they are unknown."""
+    """Returns the components after all stages, given the source's, or None if they are unknown."""
     for step in steps(chain):
         if specs is None:
             return None

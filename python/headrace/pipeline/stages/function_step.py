@@ -63,9 +63,9 @@ class FunctionStep(Caller, is_base=True):
     Attributes:
         use: The kind of stage that uses the function.
         function: The user's function. It also receives a generator if there is a seed.
-        seed: The seed for its random generator; None if it doesn't need one.
+        seed: The seed for its random generator, or None if it doesn't need one.
         num_threads: The number of threads that call the function.
-        num_processes: The number of worker processes that call it; 0 to call it in this process.
+        num_processes: The number of worker processes that call it, or 0 to call it in this process.
         holder: Keeps the worker processes between iterations.
     """
 
@@ -102,7 +102,7 @@ class FunctionStep(Caller, is_base=True):
 
     @property
     def num_parallel(self) -> int | None:
-        """The number of threads or processes that call the function; None if the engine runs it."""
+        """How many threads or processes call the function, or None if the engine runs it."""
         return (self.num_processes or self.num_threads) if self.runs_python else None
 
     def traced(self, specs: Specs) -> TracedFunction:

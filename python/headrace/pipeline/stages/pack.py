@@ -47,8 +47,8 @@ class Pack(Step):
         max_open: The maximum number of rows that are open at the same time.
         along: The components to collect from the examples of a row.
         cu_seqlens: Whether to add the end of each list in a row.
-        balance: The number of ranks that should get rows of equal cost; None to keep the order in
-            which rows are completed.
+        balance: The number of ranks that should get rows of equal cost, or None to keep the order
+            in which rows are completed.
         cost: The components that determine the cost of a row, with their costs. If empty, it is the
             sum of the squared lengths of the packed lists.
         values: The padding values.
@@ -91,7 +91,7 @@ class Pack(Step):
         return after
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names of the packed and added components; None if `along` may have lists."""
+        """Returns the names of packed and added components, or None if `along` may have lists."""
         check_names(self, (*self.names, *self.along), names)
         added = ("cu_seqlens",) if self.cu_seqlens else ()
         return None if self.along else (*self.names, "segment_ids", "positions", *added)

@@ -36,8 +36,8 @@ class PackTree(Step):
         tree: The component that identifies a row's group.
         max_open: The maximum number of trees that are open at the same time.
         along: The components to collect from the rows of a tree.
-        balance: The number of ranks that should get trees of equal cost; None to keep the order in
-            which trees are completed.
+        balance: The number of ranks that should get trees of equal cost, or None to keep the order
+            in which trees are completed.
         cost: See `Pack`.
         turn: See `Pack`.
     """
@@ -73,7 +73,7 @@ class PackTree(Step):
         return after
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names of the packed and added components; None if `along` may have lists."""
+        """Returns the names of packed and added components, or None if `along` may have lists."""
         check_names(self, (*self.names, self.tree, *self.along), names)
         return None if self.along else (*self.names, *_ADDED)
 

@@ -42,7 +42,7 @@ class DrawingWeights:
     Attributes:
         sums: The sum of the weights up to and including each example, float64, one per example.
         digest: A digest of the sums.
-        files: Identifies the files that the weights were read from; None before the first plan.
+        files: Identifies the files that the weights were read from, or None before the first plan.
     """
 
     def __init__(self, weights: npt.NDArray[np.float64]) -> None:
@@ -82,9 +82,9 @@ class Sample(KeepsComponents):
     """Draws examples with replacement, differently in each epoch.
 
     Attributes:
-        weighted_by: The component with the weights, or the weights themselves; None for `by`.
-        by: The component with the classes; None for weights.
-        num: The number of draws; None for the number of examples.
+        weighted_by: The component with the weights, or the weights themselves, or None for `by`.
+        by: The component with the classes, or None for weights.
+        num: The number of draws, or None for the number of examples.
         seed: The seed of the draws.
         is_seed_given: Whether the user passed the seed.
         index: The record positions of the files, once known. Kept between iterations.
@@ -109,7 +109,7 @@ class Sample(KeepsComponents):
 
     @property
     def component(self) -> str | None:
-        """The component that determines the weights; None if the user passed them."""
+        """The component that determines the weights, or None if the user passed them."""
         return self.weighted_by if isinstance(self.weighted_by, str) else self.by
 
     @property

@@ -52,7 +52,7 @@ def checked_size(where: str, name: str, size: object) -> int | Schedule:
 
 
 def fixed_size(size: int | Schedule) -> int | None:
-    """Returns the size if it is the same at all positions; None otherwise."""
+    """Returns the size if it is the same at all positions, or None otherwise."""
     return size if isinstance(size, int) else None
 
 

@@ -24,7 +24,7 @@ class Shuffle(KeepsComponents):
     """Shuffles all examples or a window of them, differently in each epoch.
 
     Attributes:
-        window: The number of examples in the window; None for a full shuffle.
+        window: The number of examples in the window, or None for a full shuffle.
         seed: The seed that determines the orders.
         is_seed_given: Whether the user passed the seed.
         index: The record positions of the files, or the boundaries of their blocks, once known.
@@ -32,7 +32,7 @@ class Shuffle(KeepsComponents):
         num_open: With a window, the maximum number of files to read in turn.
         file_order: With a window, "shuffled" for a different file order in each epoch, or
             "sequential".
-        block_bytes: With a window, the block size in bytes; None for whole files.
+        block_bytes: With a window, the block size in bytes, or None for whole files.
     """
 
     window: int | None

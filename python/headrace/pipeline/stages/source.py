@@ -97,7 +97,7 @@ class Source(Stage, is_base=True):
         is_kept_for_shuffle: Whether a full shuffle holds all examples in memory because single
             examples cannot be read.
         numbers_lines: Whether records are numbered by line, so the numbers can have gaps.
-        classes: The class names, in label order; None if there are none.
+        classes: The class names, in label order, or None if there are none.
         piece: The term for a unit that one thread reads from start to end, such as "file".
         may_have_index: Whether index files can store the positions of its records.
     """
@@ -161,12 +161,12 @@ class Source(Stage, is_base=True):
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """The class names, in label order; None if there are none."""
+        """The class names, in label order, or None if there are none."""
         return None
 
     @property
     def stored_stats(self) -> dict[str, dict[str, npt.NDArray[Any]]] | None:
-        """The statistics of each component that the data set stores; None if it stores none."""
+        """The statistics of each component that the data set stores, or None if it stores none."""
         return None
 
     @property
@@ -194,7 +194,7 @@ class Source(Stage, is_base=True):
         """Names the pieces that a following window may reorder; empty if there are none.
 
         Args:
-            block_bytes: The block size in bytes; None for whole files.
+            block_bytes: The block size in bytes, or None for whole files.
         """
 
     @abstractmethod
@@ -206,17 +206,17 @@ class Source(Stage, is_base=True):
         """
 
     def column(self, name: str) -> npt.NDArray[Any] | None:
-        """Returns a component of all examples; None if examples must be read to determine it."""
+        """Returns a component of all examples, or None if examples must be read to determine it."""
         return None
 
     def with_columns(self, names: Sequence[str]) -> "Source | None":
-        """Returns the source with only these components; None if that would not read less."""
+        """Returns the source with only these components, or None if that would not read less."""
         return None
 
     def combined_length(
         self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
     ) -> float | None:
-        """Returns the total number of examples of the combined pipelines; None if it is unknown.
+        """Returns the total number of examples of the combined pipelines, or None if it is unknown.
 
         Args:
             lengths: A function that yields the number of examples of each pipeline it is passed.
@@ -224,7 +224,7 @@ class Source(Stage, is_base=True):
         return None
 
     def num_pieces(self) -> Sequence[int] | None:
-        """Returns the number of pieces in each file, from its footer; None if files are whole."""
+        """Returns the number of pieces in each file, from its footer, or None for whole files."""
         return None
 
     def records(self) -> engine.Plan | None:

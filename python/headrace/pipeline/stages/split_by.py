@@ -44,7 +44,7 @@ class SplitBy(KeepsComponents):
         seed: The seed that determines the parts.
         by: The component. Examples with equal values belong to the same part.
         hashes: This part's first hash value, and the one after its last.
-        position: The position of an example's own value in a window; None if there is no window.
+        position: The position of an example's own value in a window, or None if there is no window.
     """
 
     index: int

@@ -199,7 +199,7 @@ class Stage(ABC):
 
     @property
     def num_parallel(self) -> int | None:
-        """The maximum number of its tasks that run in parallel; None for the number of threads."""
+        """The maximum number of its tasks to run in parallel, or None for the number of threads."""
         return None
 
     @property
@@ -269,7 +269,7 @@ class Step(Stage, is_base=True):
 
     @property
     def piece_shard(self) -> tuple[int, int] | None:
-        """The rank and the number of ranks, if each rank reads different files; None otherwise."""
+        """The rank and number of ranks if each rank reads different files, otherwise None."""
         return None
 
     @property
@@ -325,7 +325,7 @@ class Step(Stage, is_base=True):
 
     @abstractmethod
     def length_after(self, length: float) -> float | None:
-        """Returns the number of output examples; None if it is unknown until the step runs.
+        """Returns the number of output examples, or None if it is unknown until the step runs.
 
         Args:
             length: The number of input examples; `math.inf` for an endless pipeline.
@@ -419,7 +419,7 @@ class Planning(Protocol):
         """Returns a record of which optional components have occurred so far."""
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns a key for the counts of skipped examples; None if nothing is skipped."""
+        """Returns a key for the counts of skipped examples, or None if nothing is skipped."""
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache added."""
@@ -454,7 +454,7 @@ def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None)
     Args:
         stage: The stage that refers to them.
         names: The names to check.
-        there: The existing component names; None if they are unknown.
+        there: The existing component names, or None if they are unknown.
     """
     names_before = None if there is None else list(there)
     for name in names:

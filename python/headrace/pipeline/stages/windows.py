@@ -52,7 +52,7 @@ class Episodes:
     Attributes:
         ranges: The first row of each episode and the row after its last one, or None if they are
             unknown.
-        files: Identifies the files in which they were found; None before the first plan.
+        files: Identifies the files in which they were found, or None before the first plan.
     """
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Windows(Step):
         return all(offsets is None for _, offsets in self._offsets([name]))
 
     def length_after(self, length: float) -> float | None:
-        """Returns the number of windows; None if it depends on episodes that are unknown."""
+        """Returns the number of windows, or None if it depends on episodes that are unknown."""
         return self.num_drawn if self.depends_on_episodes else self._num_windows(length)
 
     def plan_into(self, planning: Planning) -> None:

@@ -36,7 +36,7 @@ def frames(
         indices: The numbers of the frames in the order in which players show them, from 0.
         times: The times of the frames in seconds from the start.
         tolerance: The maximum distance between a time and the nearest frame, in seconds.
-        size: The height and width to scale frames to; None to keep their size.
+        size: The height and width to scale frames to, or None to keep their size.
 
     Returns:
         The frames in the requested order: uint8, (n, height, width, 3), RGB, 0-255.

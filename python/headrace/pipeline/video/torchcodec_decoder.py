@@ -42,7 +42,7 @@ def decode(
     Args:
         video: The video.
         numbers: The numbers of the frames.
-        size: The height and width to scale frames to; None to keep their size.
+        size: The height and width to scale frames to, or None to keep their size.
         store: Receives a frame's number and its picture.
 
     Raises:

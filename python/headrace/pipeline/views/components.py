@@ -72,7 +72,7 @@ class Reader:
     """The classes and the tokenizer that make values readable.
 
     Attributes:
-        classes: The names of the classes, by label; None if there are none.
+        classes: The names of the classes, by label, or None if there are none.
         tokenizer: An object whose method `decode` returns the text of token IDs, or None.
     """
 

@@ -275,7 +275,7 @@ def value_statistics(batches: Batches, total: int | None, unit: str) -> ValueSta
 
     Args:
         batches: The iteration. It must return columns.
-        total: The number of batches or examples, for a progress bar; None if it is unknown.
+        total: The number of batches or examples, for a progress bar, or None if it is unknown.
         unit: "batches" or "examples".
     """
     collectors: dict[str, _Collector] = {}

@@ -41,7 +41,7 @@ class SharedCallStatus:
         self._numbers[_ROW] = self._numbers[_STEP] = 0
 
     def call(self, block: int = 0) -> tuple[int, int] | None:
-        """Returns the row and step of the last call that started for a block; None if none has.
+        """Returns the row and step of the last call that started for a block, or None if none has.
 
         A worker without blocks uses number 0.
         """

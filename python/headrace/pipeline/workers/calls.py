@@ -37,9 +37,9 @@ class Step:
     Attributes:
         stage: "map", "filter" or "flat_map".
         where: The stage and its function, for messages.
-        seed: The seed for the function's random generators; None if it doesn't need them.
+        seed: The seed for the function's random generators, or None if it doesn't need them.
         input_specs: The input components.
-        output_specs: The components of the results; None while they are being learned.
+        output_specs: The components of the results, or None while they are being learned.
         first: The function's cached result for the first example, from when its components were
             learned.
     """
@@ -67,10 +67,10 @@ class Result:
 
     Attributes:
         rows: The function's result for each row, while components are being learned.
-        kept: The numbers of the input rows with an output row; None if a row can have several.
+        kept: The numbers of the input rows with an output row, or None if a row can have several.
         counts: The number of output rows for each input row.
         failed: The skipped rows.
-        error: The error that stopped the calls; None if there was none.
+        error: The error that stopped the calls, or None if there was none.
         is_stopped: Whether the worker had to stop before the end.
         done: For each step, the number of its rows and the time in seconds that they took.
         digest: The digest of the last step's first example, while components are being learned.
@@ -114,8 +114,8 @@ class Steps:
             skips_errors: Whether to skip rows that a function fails on.
             note: Called before each call with the numbers of the row and the step. Returns whether
                 all calls must stop.
-            made_rows: Receives the rows of the last step; None while components are being learned,
-                or for a single filter.
+            made_rows: Receives the rows of the last step, or None while components are being
+                learned, or for a single filter.
         """
         result = Result()
         if isinstance(self._functions[0], IndexedRows):

@@ -81,7 +81,7 @@ class ForkServer:
         raise AssertionError("workers must have started or failed")
 
     def exit_code(self, worker: int, timeout: float) -> int | None:
-        """Returns a worker's exit code, as in `subprocess`; None if it is unknown."""
+        """Returns a worker's exit code, as in `subprocess`, or None if it is unknown."""
         deadline = time.monotonic() + timeout
         with self._lock:
             while worker not in self._ended and self._channel is not None:

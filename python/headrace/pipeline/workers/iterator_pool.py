@@ -21,7 +21,7 @@ class IteratorPool:
     """The iterators that a factory returned for one source. A copy starts without any.
 
     Args:
-        num_processes: The number of processes that iterate; 0 to iterate in this process.
+        num_processes: The number of processes that iterate, or 0 to iterate in this process.
     """
 
     def __init__(self, num_processes: int = 0) -> None:
@@ -37,7 +37,7 @@ class IteratorPool:
         return type(self), (self._num_processes,)
 
     def processes(self, is_looking: bool) -> Any:
-        """Returns an object that stops an iteration's processes; None if there are none.
+        """Returns an object that stops an iteration's processes, or None if there are none.
 
         Args:
             is_looking: Whether the examples are kept for another iteration.

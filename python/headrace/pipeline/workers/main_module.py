@@ -49,7 +49,7 @@ class MainModule:
 
 
 def main_module() -> MainModule | None:
-    """Returns this program's main module; None if it has no file, for example in a REPL."""
+    """Returns this program's main module, or None if it has no file, for example in a REPL."""
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
     if spec is not None:
@@ -80,7 +80,7 @@ class Surroundings:
     """The settings of a process that affect relative paths, `os.environ` and imports.
 
     Attributes:
-        directory: The working directory; None if it has been deleted.
+        directory: The working directory, or None if it has been deleted.
         environment: The environment variables.
         module_path: The directories of `sys.path`.
     """

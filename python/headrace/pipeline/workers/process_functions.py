@@ -61,9 +61,9 @@ class ProcessStage:
         kind: "map", "filter" or "flat_map".
         name: The stage's name, for messages.
         function: The user's function.
-        seed: The seed for the function's random generators; None if it doesn't need them.
+        seed: The seed for the function's random generators, or None if it doesn't need them.
         input_specs: The input components.
-        output_specs: The components of the results; None while they are being learned.
+        output_specs: The components of the results, or None while they are being learned.
         number: The number under which the stage is measured.
         first: The function's result for the first example, cached when its components were learned.
     """

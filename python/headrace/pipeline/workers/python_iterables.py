@@ -73,7 +73,7 @@ class Feed:
             return rows, error
 
     def wait(self) -> engine.Job | None:
-        """Waits until examples are requested, and returns the task; None after `stop`."""
+        """Waits until examples are requested, and returns the task, or None after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._wants_more() or self.is_over)
             return None if self.is_over else self._job
@@ -113,7 +113,7 @@ class IterableFunction:
     """Examples from a user's iterator. Each pass uses a new iterator.
 
     Attributes:
-        processes: Stops the processes that iterate; None if there are none.
+        processes: Stops the processes that iterate, or None if there are none.
     """
 
     num_callers = 1

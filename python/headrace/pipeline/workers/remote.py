@@ -45,8 +45,8 @@ class WorkerEnded(Exception):
 
     Attributes:
         worker: Its process ID.
-        code: Its exit code, or the negative signal number; None if it is unknown.
-        call: The row and step of its current call for the block; None if there was none.
+        code: Its exit code, or the negative signal number, or None if it is unknown.
+        call: The row and step of its current call for the block, or None if there was none.
         was_calling: Whether a call was running, for this block or another one.
     """
 

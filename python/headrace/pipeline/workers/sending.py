@@ -30,8 +30,8 @@ class PackedFunctions:
 
     Attributes:
         digest: The digest of the bytes.
-        data: The bytes; None if they are stored in the file.
-        file: The file; None if there is none.
+        data: The bytes, or None if they are stored in the file.
+        file: The file, or None if there is none.
     """
 
     digest: bytes
@@ -179,7 +179,7 @@ class PackedError:
     """An exception from another process.
 
     Attributes:
-        pickled: The pickled exception; None if it cannot be pickled and loaded again.
+        pickled: The pickled exception, or None if it cannot be pickled and loaded again.
         names: The names of its class and base classes, including their modules.
         message: Its message.
         trace: Its traceback as text.

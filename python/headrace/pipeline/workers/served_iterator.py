@@ -98,7 +98,7 @@ class NextRequest:
     """Requests the next examples: at least one, unless the iterator has ended.
 
     Attributes:
-        specs: The components; None if they are unknown. Examples are then pickled, and none are
+        specs: The components, or None if they are unknown. Examples are then pickled, and none are
             prepared ahead.
         num_rows: The maximum number of examples to prepare ahead.
         num_bytes: How many bytes of examples to prepare ahead.

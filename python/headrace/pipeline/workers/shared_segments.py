@@ -84,7 +84,7 @@ class Segment:
         self._used = 0
 
     def take(self, num_bytes: int) -> npt.NDArray[np.uint8] | None:
-        """Returns the next unused bytes; None if there are too few."""
+        """Returns the next unused bytes, or None if there are too few."""
         begin = self._used + -self._used % _ALIGNMENT
         if begin + num_bytes > self.size:
             return None
@@ -92,7 +92,7 @@ class Segment:
         return self.data[begin : self._used]
 
     def offset_of(self, data: npt.NDArray[np.uint8]) -> int | None:
-        """Returns the offset of bytes in the segment; None if they are elsewhere."""
+        """Returns the offset of bytes in the segment, or None if they are elsewhere."""
         offset = _address(data) - self._address
         return offset if offset >= 0 and offset + data.nbytes <= self.size else None
 
@@ -130,7 +130,7 @@ class SegmentPool:
             self._free_or_drop(self._filled.pop(number))
 
     def take(self, num_bytes: int) -> npt.NDArray[np.uint8] | None:
-        """Returns bytes for a part of the next result; None if they don't fit."""
+        """Returns bytes for a part of the next result, or None if they don't fit."""
         if self._current is None:
             self._current = self._with_room(max(num_bytes, self._last_bytes))
         return self._current.take(num_bytes)

@@ -86,7 +86,7 @@ class ResultMessage:
 
     Attributes:
         result: The results of the calls. Their rows are in the arena, or unchanged.
-        columns: The locations of the components in the arena; None if the rows are unchanged.
+        columns: The locations of the components in the arena, or None if the rows are unchanged.
         num_rows: The number of rows.
         size: The number of bytes used in the arena.
         keeps_arrays: Whether a function has kept references to arrays of its input.

@@ -19,7 +19,7 @@ class Column(NamedTuple):
     Attributes:
         name: Its name.
         kind: "text", "bytes", "base64", "float" for float32, or the name of a NumPy type.
-        rank: The number of axes; 0 for a single value.
+        rank: The number of axes, or 0 for a single value.
     """
 
     name: str

@@ -26,7 +26,7 @@ class Output(ABC):
     """The files to write.
 
     Attributes:
-        shard_bytes: A shard ends with the example that reaches this size; None for no limit.
+        shard_bytes: A shard ends with the example that reaches this size, or None for no limit.
     """
 
     shard_bytes: int | None = None

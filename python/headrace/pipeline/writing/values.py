@@ -20,7 +20,7 @@ class Values(NamedTuple):
         kind: The name of their type. For features, it is "bytes", "float" or "int64", or None if
             there are no values.
         items: The values as a flat sequence.
-        shape: The shape of the values; None for a list.
+        shape: The shape of the values, or None for a list.
     """
 
     kind: str | None

@@ -37,7 +37,7 @@ def cache_key(
         chain: The stages before the cache.
         contents: The files that native functions depend on, with their digests.
         number: The number of the cache among all stages, for reports of skipped examples.
-        key: The user's key, used instead of comparing functions; None to compare them.
+        key: The user's key, used instead of comparing functions, or None to compare them.
 
     Raises:
         ValueError: If a function uses a value that cannot be compared between programs.

@@ -68,12 +68,12 @@ class LaneOutput(NamedTuple):
 
     Attributes:
         lane: The number of the lane.
-        columns: The number of rows and the columns; None at the end.
+        columns: The number of rows and the columns, or None at the end.
         failure: The exception that ended the lane, if any.
         skips: The examples skipped before the batch.
         place: The position after the batch.
         is_known: Whether that position's point in the global order is exact.
-        mix: The position of the mix; None if it is unknown.
+        mix: The position of the mix, or None if it is unknown.
     """
 
     lane: int

@@ -67,7 +67,7 @@ class LocalRanks(NamedTuple):
 def local_ranks(
     chain: Sequence[Stage], options: Mapping[str, Any], epoch: int, is_resumed: bool
 ) -> LocalRanks | None:
-    """Returns this node's ranks that iterate over the same pipeline; None if there is only one.
+    """Returns this node's ranks that iterate over the same pipeline, or None if there is only one.
 
     Args:
         chain: The pipeline's stages.
@@ -111,7 +111,7 @@ def local_ranks(
 
 
 def shard_of(chain: Sequence[Stage]) -> int:
-    """Returns the index of this process's share; 0 if all ranks get the same examples."""
+    """Returns the index of this process's share, or 0 if all ranks get the same examples."""
     return next((stage.index for stage in chain if isinstance(stage, Shard)), 0)
 
 

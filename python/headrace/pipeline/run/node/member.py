@@ -143,7 +143,7 @@ class MemberExecution:
         weakref.finalize(self, self._exchange.close).atexit = False
 
     def next(self, strings_as_arrow: bool) -> tuple[int, list[Any]] | NodeSkip | NodePassEnd | None:
-        """Returns the next batch, or a report of skipped examples; None at the end."""
+        """Returns the next batch, or a report of skipped examples, or None at the end."""
         exchange = self._exchange
         if not self._skips:
             received = self._awaited()
@@ -224,7 +224,7 @@ class MemberExecution:
         return list(self._exchange.places[-1].parts)
 
     def mix_checkpoint(self, plan: object, num_left: int) -> list[Any] | None:
-        """Returns the position of the mix; None if it is unknown."""
+        """Returns the position of the mix, or None if it is unknown."""
         return self._exchange.mix
 
     def origins(self, num_left: int) -> list[engine.Origin]:

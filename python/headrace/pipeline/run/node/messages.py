@@ -46,8 +46,8 @@ class Place(NamedTuple):
 
     Attributes:
         step: The number of batches before it, since the iteration began.
-        checkpoint: The engine's checkpoint; None for the beginning.
-        point: The last known point of the global order; None if there is no order.
+        checkpoint: The engine's checkpoint, or None for the beginning.
+        point: The last known point of the global order, or None if there is no order.
         parts: The number of examples of each part of a mix, since the iteration began.
     """
 
@@ -131,7 +131,7 @@ class LocatedColumns(NamedTuple):
     """A batch in a segment of shared memory.
 
     Attributes:
-        pickled: Its pickled columns, without large arrays; None if it is the first location.
+        pickled: Its pickled columns, without large arrays, or None if it is the first location.
         segment: The number of the segment.
         size: The size of the segment if it is new; its descriptor comes with the message.
         locations: The offset and the size of each array.
@@ -270,9 +270,9 @@ class Produced(NamedTuple):
     Attributes:
         place: The position after the batch.
         is_known: Whether the point of the position is exact.
-        mix: The position of the mix after the batch; None if it is unknown.
+        mix: The position of the mix after the batch, or None if it is unknown.
         skips: The examples skipped before it, and the ends of passes.
-        columns: The batch; None at the end.
+        columns: The batch, or None at the end.
         failure: The exception at the end, if the lane has failed.
         oldest: The step of the slowest rank. Older positions are no longer needed.
         readings: The readings of the engine, sent now and then.
