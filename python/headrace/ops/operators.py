@@ -1,7 +1,7 @@
 """Tensor operators: `a + b`, `-a`, `a < b`, `a[1:]`.
 
-Importing this module adds them to `Tensor`, and `*` and `/` to `SparseTensor`. If only one side is
-a tensor, the other is converted to its type.
+Importing this module adds the operators to `Tensor`, and `*` and `/` to `SparseTensor`. If only one
+side is a tensor, the other side is converted to the tensor's type.
 
 Source: `tf.Tensor` and `tf.SparseTensor` of TensorFlow 1.15.
 """

@@ -17,8 +17,8 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     """Reads the flags, calls a program's main function and ends the process.
 
     Args:
-        main: Called with the arguments that are not flags. Defaults to `main` of the started
-            module.
+        main: The function to call with the arguments that are not flags. Defaults to `main` in the
+            started module.
         argv: The command line, starting with the program's name. Defaults to `sys.argv`.
 
     Raises:

@@ -34,7 +34,7 @@ def center_crop(image: TensorLike, size: Pair, name: str | None = None) -> Move:
         name: Name of the operation.
 
     Returns:
-        An image of the same type, (height, width, channels), or a batch of them.
+        An image of the same type, (height, width, channels), or a batch of such images.
 
     Raises:
         ValueError: If `size` is not positive, or the image has the wrong rank.

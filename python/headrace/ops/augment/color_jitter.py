@@ -45,7 +45,7 @@ def color_jitter(
         seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, in the shape of `image`.
+        uint8, with the shape of `image`.
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.

@@ -26,7 +26,7 @@ def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None =
     Args:
         image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         p: The probability, from 0 to 1.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         An image of the same type and shape.

@@ -34,10 +34,10 @@ def gaussian_blur(
             torchvision, or one odd integer for both.
         sigma: The standard deviation of the Gaussian in pixels, or a pair of the minimum and
             maximum between which it is drawn.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, in the shape of `image`.
+        uint8, with the shape of `image`.
 
     Raises:
         InvalidArgumentError: When run, if the image is not larger than half of `kernel_size`.

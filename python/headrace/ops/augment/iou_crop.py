@@ -61,7 +61,7 @@ def random_iou_crop(
         normalized: If True, boxes and keypoints are fractions of the width and the height.
         min_area: The smallest area of a box in pixels of the result. Smaller boxes are removed,
             with their masks and keypoints.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         A named tuple: `image`, `boxes` and the other targets that you passed. If you pass

@@ -103,7 +103,7 @@ def mixup(
         alpha: The parameter of the distribution, above 0. If it is near 0, most weights are near 0
             or 1.
         num_classes: The number of classes, if labels are integers. Not used for detection.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         boxes: The boxes of both images, two float32 tensors, (boxes, 4), in pixels. Boxes are
             clipped to the image. None is removed unless you pass `min_area`.
         masks: The masks of both images, uint8 or bool, (masks, height, width).
@@ -222,7 +222,7 @@ def cutmix(
         alpha: The parameter of the distribution, above 0.
         num_classes: The number of classes, if labels are integers.
         layout: "HWC", or "CHW" for the result of `normalize`.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         A pair: images of the same type and shape, and labels, float32, (batch, classes).

@@ -73,7 +73,7 @@ def mosaic(
         normalized: If True, boxes and keypoints are fractions of the width and the height.
         min_area: The smallest area of a box in pixels of the result. Smaller boxes are removed,
             with their masks, keypoints and labels.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         An image of this size. If you pass targets or labels, a named tuple with `image` and the

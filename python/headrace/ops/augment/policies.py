@@ -49,10 +49,10 @@ def rand_augment(
         interpolation: "nearest" or "bilinear", for shear, shift and rotation.
         fill: The value of pixels outside the image: one number for all channels, or one per
             channel. Defaults to 0.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, in the shape of `image`.
+        uint8, with the shape of `image`.
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.
@@ -101,10 +101,10 @@ def trivial_augment(
         interpolation: "nearest" or "bilinear", for shear, shift and rotation.
         fill: The value of pixels outside the image: one number for all channels, or one per
             channel. Defaults to 0.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, in the shape of `image`.
+        uint8, with the shape of `image`.
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.

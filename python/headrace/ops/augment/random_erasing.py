@@ -53,7 +53,7 @@ def random_erasing(
             to 255, and for uint16, from 0 to 65,535. "random" fills in noise from the standard
             normal distribution. Noise requires float32, so apply it after `normalize`.
         layout: "HWC", or "CHW" for the result of `normalize`.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         An image of the same type and shape.

@@ -23,10 +23,10 @@ def random_grayscale(image: TensorLike, p: float = 0.1, seed: int | None = None)
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
         p: The probability, from 0 to 1.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, in the shape of `image`.
+        uint8, with the shape of `image`.
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.

@@ -50,7 +50,7 @@ def random_zoom_out(
             least 1.
         p: The probability that the image is placed on a canvas, from 0 to 1. Otherwise, the image
             is unchanged.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         An image of the same type, (new height, new width, channels).

@@ -1,7 +1,7 @@
-"""Assertions about the values of tensors.
+"""Assertions about tensor values.
 
-Each assertion is an operation. If it does not hold, the run fails. If the values are already known
-when the graph is built, building it fails.
+Each assertion is an operation. If the assertion does not hold, the run fails. If the values are
+already known when the graph is built, building the graph fails instead.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """

@@ -34,10 +34,10 @@ def cond(
     strict: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Returns the result of one of two functions. A bool selects the function in each run.
+    """Returns the result of one of two functions, which a bool selects in each run.
 
-    Only the operations that a function adds are conditional. Operations from outside that it uses
-    always run.
+    Only the operations that a function adds are conditional. Operations from outside the function
+    always run, even if only one function uses them.
 
     Args:
         pred: A bool scalar tensor.

@@ -49,7 +49,7 @@ Dependencies: TypeAlias = (
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Adds an operation that does nothing, for example to wait for other operations."""
+    """Adds an operation that does nothing, which is useful to wait for other operations."""
     return get_default_graph().create_op("NoOp", [], [], name=name)
 
 
@@ -94,7 +94,7 @@ def tuple(
     control_inputs: Iterable[Dependency] | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """Returns tensors with the same values, which wait until all of the tensors are computed.
+    """Returns tensors with the same values that wait until all of `tensors` are computed.
 
     Args:
         tensors: A list of tensors, operations and None.
@@ -102,7 +102,7 @@ def tuple(
         name: Name of the scope.
 
     Returns:
-        A list like `tensors`.
+        A list with the structure of `tensors`.
 
     Raises:
         ValueError: If `tensors` contains no tensor or operation.

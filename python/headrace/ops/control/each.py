@@ -33,27 +33,27 @@ def each(
     join: bool | str | Iterable[str] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Applies a function to each element of a list, in a native function.
+    """Applies a function to each element of a list, inside a native function.
 
     The elements are the rows of the first axis: for example, the files of a list of images, or the
     boxes of an array of shape (boxes, 4). Like a native function, `function` is called only once,
-    with a symbolic tensor, and may use other tensors of the function around it. If it draws random
-    numbers, they are different for each element.
+    with a symbolic tensor. It may use other tensors of the surrounding function. If it draws random
+    numbers, each element gets different ones.
 
-    Results are stacked along a new first axis, so they must have the same shape. Resize or crop
-    images in the function. Results of different lengths, such as those of `tokenize`, can be joined
-    along their first axis instead, as with `batch(ragged="offsets")`. To find out which rows belong
-    to which element, return their number as another result: `hr.ops.shape(rows)[0]`.
+    Results are stacked along a new first axis, so they must have the same shape. For images, resize
+    or crop them in the function. Results of different lengths, such as those of `tokenize`, can be
+    joined along their first axis instead, as with `batch(ragged="offsets")`. To find out which rows
+    belong to which element, return the number of rows as another result: `hr.ops.shape(rows)[0]`.
 
     A component is one array, so it cannot be a list of arrays with different heights and widths. To
-    keep images of different sizes, return their values end to end, and their shapes:
-    `{"values": hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}` with `join="values"`.
+    keep images of different sizes, return the flattened values and the shapes: `{"values":
+    hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}` with `join="values"`.
 
     Args:
         function: A function of one element. It returns a tensor, or a tuple, named tuple or dict of
             tensors.
         elements: A list, (elements, ...), of numbers or strings. Or a dict of lists of the same
-            length: `function` then receives a dict of their elements.
+            length, in which case `function` receives a dict with one element of each.
         join: The results to join along their first axis: True for all results, or the names of some
             results of a dict or named tuple. By default, only `pixel_values` of `patches` are
             joined.
@@ -64,13 +64,13 @@ def each(
 
     Raises:
         InvalidArgumentError: When run, if lists differ in length, if results have different shapes
-            (the message contains both shapes, and the numbers of both elements), or if a list is
-            empty and the shape of a stacked result is unknown. The message of any error contains
-            the number of the element.
+            (the message contains both shapes and both element numbers), or if a list is empty and
+            the shape of a stacked result is unknown. Every error message contains the element
+            number.
         TypeError: If `function` is not callable, or returns nothing.
-        ValueError: If `elements` is a scalar or an empty dict, or this is not a native function.
-            Also if a name in `join` is not a result, or a result to join has no axis, or an unknown
-            number of axes.
+        ValueError: If `elements` is a scalar or an empty dict, or `each` is called outside a native
+            function. Also if a name in `join` is not a result, or the rank of a result to join is 0
+            or unknown.
 
     Examples:
         >>> @hr.native

@@ -1,4 +1,4 @@
-"""Assertions about types and ranks. If possible, they are checked while the graph is being built.
+"""Assertions about types and ranks, which are checked while the graph is built if possible.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """
@@ -211,7 +211,7 @@ def assert_same_float_dtype(
         dtype: The expected type. By default, any type is allowed.
 
     Returns:
-        The type. It is float32 if neither tensors nor a type are given.
+        The common type, or float32 if neither tensors nor a type are given.
 
     Raises:
         ValueError: If the types differ or are not floating-point types.

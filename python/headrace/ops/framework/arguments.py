@@ -1,8 +1,8 @@
-"""Converts the caller's arguments to an operation's inputs.
+"""Converts a caller's arguments to an operation's inputs.
 
 `apply_op` does the work that all operations share. It opens a name scope, converts each argument to
-a tensor in it, checks that the types match, infers the static shape and adds the operation. Its
-errors have the same wording as TensorFlow's.
+a tensor inside the scope, checks that the types match, infers the static shape and adds the
+operation. Its error messages are the same as TensorFlow's.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """
@@ -36,7 +36,7 @@ class Input:
     Attributes:
         name: Name of the parameter, for errors and for the constant that a Python value becomes.
         value: The caller's argument.
-        dtype: The required type. If None, the type can vary.
+        dtype: The required type, or None if the type can vary.
         var: Name of the type variable. Inputs with the same type variable have the same type.
         allowed: The allowed types. If None, all types are allowed.
         default: The preferred type of a Python value, or of an array whose own type is not allowed.
@@ -63,11 +63,11 @@ class InputList:
     Attributes:
         name: Name of the parameter, for errors and for the constants that Python values become.
         values: The caller's arguments.
-        dtype: The required type. If None, the type can vary.
+        dtype: The required type, or None if the type can vary.
         var: Name of the type variable. All inputs have the same type.
         allowed: The allowed types. If None, all types are allowed.
-        is_mixed: Whether each input can have its own type. The attribute `var` is then the list of
-            types.
+        is_mixed: Whether each input can have its own type. If so, the attribute `var` contains the
+            list of types.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Checks arguments that become attributes. The errors have TensorFlow's wording.
+"""Checks arguments that become attributes, with TensorFlow's error messages.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """

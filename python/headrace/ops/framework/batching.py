@@ -1,8 +1,8 @@
-"""Batch rules: they turn operations on one row into operations on all rows of a block.
+"""Batch rules, which turn operations on one row into operations on all rows of a block.
 
 A rule (`OpDef.batch_rule`) accepts the operation and its inputs in the graph of blocks. It adds
-operations to this graph that compute bit-identical results for all rows. It returns one tensor for
-each output, with the rows as its leading axis, or None if this is impossible.
+operations to that graph that compute bit-identical results for all rows. It returns one tensor for
+each output, with the rows along the leading axis, or None if the operation cannot be batched.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class BlockInput(NamedTuple):
     """An input of an operation.
 
     Attributes:
-        block: Its tensor in the graph of blocks: all rows, or one value shared by all rows.
-        row: Its tensor in the graph of the operation.
-        is_batched: Whether `block` has the rows as its leading axis.
+        block: The tensor in the graph of blocks: all rows, or one value shared by all rows.
+        row: The tensor in the graph of the operation.
+        is_batched: Whether the rows are the leading axis of `block`.
     """
 
     block: Tensor
@@ -66,8 +66,8 @@ def made_again(
 
     Args:
         op: The operation for a row.
-        inputs: Its inputs for blocks.
-        attrs: Attributes that differ.
+        inputs: The operation's inputs for blocks.
+        attrs: The attributes that differ from those of `op`.
     """
     copy = get_default_graph().create_op(
         op.type,
@@ -96,13 +96,13 @@ def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] |
 
 
 def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule for operations on tensors of the same shape, if all vary between rows."""
+    """Applies the rule for operations on tensors of the same shape, if all of them vary by row."""
     are_alike = all(item.is_batched for item in inputs)
     return made_again(op, [item.block for item in inputs]) if are_alike else None
 
 
 def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule for operations along an axis, which is their last input."""
+    """Applies the rule for operations along an axis that is passed as the last input."""
     block, *others, axis = inputs
     dims = axes_over_blocks(axis.row, block.row.shape.rank)
     if dims is None or any(item.is_batched for item in others):
@@ -126,12 +126,12 @@ def known_integers(tensor: Tensor) -> list[int] | None:
 
 
 def moved_axis(axis: int) -> int:
-    """Returns an axis number after a leading axis is added. Negative numbers don't change."""
+    """Returns an axis number after a leading axis has been added. Negative numbers don't change."""
     return axis if axis < 0 else axis + 1
 
 
 def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
-    """Creates a constant of an integer type."""
+    """Creates an integer constant."""
     array = np.asarray(values, dtype.as_numpy_dtype)
     return create("Const", [], dtype, array.shape, {"value": array, "dtype": dtype})
 
@@ -139,12 +139,12 @@ def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
 def made_with_integers(
     op: Operation, block: BlockInput, changed: Sequence[tuple[Tensor, npt.ArrayLike]]
 ) -> list[Tensor]:
-    """Adds the same operation for blocks, with new constants as its other inputs.
+    """Adds the same operation for blocks, with new constants for the other inputs.
 
     Args:
         op: The operation for a row.
-        block: Its first input.
-        changed: Each other input for a row, with its value for blocks.
+        block: The first input for blocks.
+        changed: The other inputs for a row, each with its value for blocks.
     """
     inputs = [integers(value, like.dtype) for like, value in changed]
     return made_again(op, [block.block, *inputs])

@@ -1,4 +1,4 @@
-"""Creating constants and converting values to tensors.
+"""Creates constants and converts values to tensors.
 
 Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
 """
@@ -46,7 +46,7 @@ def constant(
     """Creates a tensor with a fixed value.
 
     Args:
-        value: A number, a bool, a string, nested lists of them, or an array. It is copied.
+        value: A number, a bool, a string, nested lists of these, or an array. The value is copied.
         dtype: The type. By default, it is inferred: Python floats become float32 and ints become
             int32.
         shape: The shape. Defaults to the shape of `value`. If there are too few elements, the last
@@ -73,14 +73,13 @@ def convert_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Converts a value to a tensor. A tensor is returned as it is.
+    """Converts a value to a tensor. Tensors are returned unchanged.
 
     Args:
         value: A tensor, a value that `constant` accepts, a list that contains tensors, a
             `TensorShape`, or an object of a type with a registered conversion, such as a variable.
         dtype: The required type. By default, any type is allowed.
-        dtype_hint: The preferred type if `dtype` is None. It is ignored if the value does not fit
-            it.
+        dtype_hint: The preferred type if `dtype` is None. It is ignored if the value does not fit.
         name: Name of the constant, if one is created.
 
     Returns:
@@ -112,7 +111,7 @@ def convert_n_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Converts each value with `convert_to_tensor`. Appends `_0`, `_1`, … to the names."""
+    """Converts each value with `convert_to_tensor` and appends `_0`, `_1`, … to the names."""
     return [
         convert_to_tensor(value, dtype, dtype_hint, f"{name}_{index}" if name else None)
         for index, value in enumerate(values)

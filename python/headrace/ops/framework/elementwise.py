@@ -50,19 +50,19 @@ NUMBERS: Final = REALS + COMPLEX
 
 
 def reals_by_engine(op: Operation) -> KernelKind:
-    """An `OpDef.computed`: the engine for real numbers, and NumPy for other types."""
+    """An `OpDef.computed` that selects the engine for real numbers, and NumPy for other types."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return KernelKind.BY_ENGINE if is_real else KernelKind.BY_NUMPY
 
 
 def reals_by_either(op: Operation) -> KernelKind:
-    """An `OpDef.computed`: for real numbers, either kernel, because both return the same bits."""
+    """An `OpDef.computed` that allows either kernel for real numbers. Both return the same bits."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return KernelKind.BY_EITHER if is_real else KernelKind.BY_NUMPY
 
 
 def fold_by_numpy(op: Operation, *inputs: Array) -> Any:
-    """An `OpDef.fold`: computes an operation with the NumPy function in its definition."""
+    """An `OpDef.fold` that computes an operation with the NumPy function in its definition."""
     return _function_of(op.definition)(*inputs)
 
 

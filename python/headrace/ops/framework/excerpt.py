@@ -1,4 +1,4 @@
-"""Excerpts of arrays for error messages, as TensorFlow's kernels write them.
+"""Excerpts from arrays for error messages, in the format of TensorFlow's kernels.
 
 Source: `Tensor::SummarizeValue` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Constant folding: the values of tensors that are known while the graph is built.
+"""Constant folding: finds the values of tensors that are known while the graph is built.
 
 Static shapes depend on these values: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a
 constant. An operation's definition contains its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
@@ -53,7 +53,7 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
 
     Args:
         tensor: The tensor.
-        partial: If True, a stack with some unknown parts returns an object array, with None for
+        partial: If True, the value of a stack with unknown parts is an object array with None for
             these parts.
 
     Returns:
@@ -72,7 +72,7 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """Returns the shape described by an integer vector, as far as it is known.
+    """Returns the known part of the shape that an integer vector describes.
 
     Args:
         tensor: An integer vector; -1 means an unknown size.
@@ -154,7 +154,7 @@ def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> A
 
 
 def fold_by_kernel(op: Operation, *inputs: Array) -> Any:
-    """An `OpDef.fold`: computes an operation with its own NumPy kernel."""
+    """An `OpDef.fold` that computes an operation with its own NumPy kernel."""
     if op.kernel is None:
         raise LookupError(f"operation '{op.name}' of type {op.type} has no NumPy kernel")
     return op.kernel(*inputs)

@@ -64,13 +64,13 @@ def check_rank(shape: TensorShape, rank: int) -> None:
 
 
 def check_axis(axis: int, rank: int, text: str) -> int:
-    """Returns an axis counted from the front.
+    """Returns an axis number counted from the front.
 
     Args:
-        axis: The axis, negative if counted from the back.
+        axis: The axis number, which is negative if counted from the back.
         rank: The number of axes.
-        text: The message if the axis does not exist. It can contain `{axis}`, `{rank}` and `{low}`,
-            the smallest valid axis.
+        text: The error message if the axis does not exist. It can contain `{axis}`, `{rank}` and
+            `{low}`, the smallest valid axis.
 
     Raises:
         ShapeConflict: If an axis does not exist.
@@ -84,7 +84,7 @@ def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool)
     """Returns the shape after a reduction of some axes.
 
     Args:
-        shape: The shape before.
+        shape: The shape before the reduction.
         axes: The axes to reduce, or None if they are not known yet.
         keepdims: If True, reduced axes are kept with size 1.
 

@@ -1,4 +1,4 @@
-"""NumPy kernels: Python functions on arrays that compute operations.
+"""NumPy kernels, which compute operations with Python functions on arrays.
 
 Operations without a native kernel have a NumPy kernel. It is called with one value for each input,
 and returns one array for each output, as most NumPy functions do. `NumpyKernel` converts inputs to
@@ -81,21 +81,21 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
 
 
 def by_either(op: Operation) -> KernelKind:
-    """An `OpDef.computed`: either kernel, because both return the same bits."""
+    """An `OpDef.computed` that allows either kernel, because both return the same bits."""
     return KernelKind.BY_EITHER
 
 
 def by_numpy_in_sessions(op: Operation) -> KernelKind:
     """An `OpDef.computed` for native kernels whose bits may differ from NumPy's.
 
-    A session then uses the NumPy kernel, and a pipeline uses the native kernel.
+    Sessions then use the NumPy kernel, and pipelines the native kernel.
     """
     is_complex = any(tensor.dtype.is_complex for tensor in op.inputs)
     return KernelKind.BY_NUMPY if is_complex else KernelKind.BY_NUMPY_IN_SESSIONS
 
 
 def fail(text: str) -> NoReturn:
-    """Raises the error of an operation for invalid input values."""
+    """Raises an operation's error for invalid input values."""
     raise InvalidArgumentError(None, None, text)
 
 

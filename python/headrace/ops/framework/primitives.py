@@ -1,4 +1,4 @@
-"""Operations that accept only tensors and arrays. Conversion is built on them."""
+"""Operations that accept only tensors and arrays, as a basis for converting other values."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

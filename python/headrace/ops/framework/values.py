@@ -1,8 +1,8 @@
 """Converts Python values to arrays by TensorFlow's rules.
 
 Python floats become float32, ints become int32 (or int64 if they do not fit), and str and bytes
-become strings. NumPy values keep their type. A requested type is checked element by element: a
-float never becomes an int.
+become strings. NumPy values keep their type. If a type is requested, each element is checked
+against it: a float never becomes an int.
 
 Source: `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -38,7 +38,7 @@ def make_array(
     """Converts a Python or NumPy value to a new, read-only array.
 
     Args:
-        value: A number, bool, str, bytes, nested lists of them, or a NumPy array or scalar.
+        value: A number, bool, str, bytes, nested lists of these, or a NumPy array or scalar.
         dtype: The type of the array. If None, it is inferred.
         shape: The shape of the array. Defaults to the shape of the value. If there are too few
             elements, the last one is repeated.
@@ -243,7 +243,7 @@ def shape_to_array(shape: TensorShape, dtype: DType | None) -> tuple[Array, DTyp
     """Converts a fully defined shape to an array: int32, or int64 if a size requires it.
 
     Raises:
-        ValueError: If the shape is not fully defined, or does not fit into `dtype`.
+        ValueError: If the shape is not fully defined, or a size does not fit into `dtype`.
         TypeError: If `dtype` is neither int32 nor int64.
     """
     if not shape.is_fully_defined():

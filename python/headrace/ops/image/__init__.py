@@ -1,1 +1,1 @@
-"""Operations on images: pixels of shape (height, width, channels), or batches of them."""
+"""Operations on images (pixels of shape (height, width, channels)) or batches of images."""

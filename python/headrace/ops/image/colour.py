@@ -58,7 +58,7 @@ def convert_image_dtype(
         name: Name of the operation.
 
     Returns:
-        Pixels of type `dtype`, in the shape of `image`.
+        Pixels of type `dtype`, with the shape of `image`.
 
     Raises:
         AttributeError: If `dtype` is neither a floating-point nor an integer type.
@@ -235,7 +235,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """Adds a number to all channels of an image.
 
     Args:
-        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 for the
+        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 before the
             addition.
         delta: The number to add, a number or a scalar tensor. -1 makes the image black.
 
@@ -250,7 +250,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Scales the difference of each pixel from the mean of its channel in its image.
+    """Scales the difference between each pixel and the mean of its channel in its image.
 
     Args:
         images: Floats or integers, (..., height, width, channels).
@@ -285,7 +285,7 @@ def adjust_gamma(
     """Computes `gain * image ** gamma`, with channels from 0 to 1.
 
     Args:
-        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 for this.
+        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 first.
         gamma: The exponent, at least 0, a number or a tensor.
         gain: The factor, a number or a tensor.
 
@@ -362,7 +362,7 @@ def per_image_standardization(image: TensorLike) -> Tensor:
         image: Numbers, (..., height, width, channels).
 
     Returns:
-        float32, in the shape of `image`.
+        float32, with the shape of `image`.
 
     Raises:
         ValueError: If the image has fewer than 3 axes, or no pixels.

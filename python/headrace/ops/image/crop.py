@@ -31,7 +31,7 @@ def crop_to_bounding_box(
     target_height: Size,
     target_width: Size,
 ) -> Move:
-    """Crops an image, or each image of a batch, to a window.
+    """Crops an image, or each image in a batch, to a window.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -79,7 +79,7 @@ def pad_to_bounding_box(
     target_height: Size,
     target_width: Size,
 ) -> Move:
-    """Pads an image, or each image of a batch, with zeros to a larger size.
+    """Pads an image, or each image in a batch, with zeros to a larger size.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
@@ -201,12 +201,12 @@ def cropped_at(
     size: Tensor,
     is_inside: Tensor | None = None,
 ) -> Move:
-    """Returns the crop of an image whose position is known when it runs.
+    """Returns an image crop whose position is only known when the graph runs.
 
     Args:
         image: The image.
         cropped: The crop.
-        start: Returns the first row and column, and perhaps more integers.
+        start: A function that returns the first row and column, and perhaps more integers.
         size: The height and the width, and perhaps more integers.
         is_inside: Whether each box is still in the image; see `Move`.
     """

@@ -1,4 +1,4 @@
-"""Crops windows of images and resizes all of them to one size.
+"""Crops windows from images and resizes all windows to one size.
 
 Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
 """
@@ -31,7 +31,7 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Crops windows out of images and resizes all windows to one size.
+    """Crops windows from images and resizes all windows to one size.
 
     Args:
         image: Numbers, (batch, height, width, channels).

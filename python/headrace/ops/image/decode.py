@@ -1,11 +1,11 @@
 """Image decoders: from the bytes of a file to pixels.
 
-All of them run in the native engine. Each detects the format from the contents, so `decode_png`
-also decodes a JPEG. Metadata such as the EXIF orientation is ignored, unless you request it from
-`decode_image`.
+All decoders run in the native engine. Each detects the format from the contents, so `decode_png`
+also decodes a JPEG. Metadata such as the EXIF orientation is ignored, unless you pass
+`orientation=True` to `decode_image`.
 
-In a pipeline's native function, the pixels are the same as Pillow's. In a TensorFlow 1 graph, they
-are the same as TensorFlow's.
+In a pipeline's native function, the pixels are the same as Pillow's. In a TensorFlow 1 graph, the
+pixels are the same as TensorFlow's.
 
 Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
 """
@@ -56,18 +56,18 @@ def decode_jpeg(
 
     Args:
         contents: The bytes of the file, a scalar string.
-        channels: 1 for grey, 3 for RGB, and 0 for the stored number of channels. The grey of a
-            colour image is its stored luma. CMYK becomes RGB.
-        ratio: The factor 1, 2, 4 or 8 by which the image is scaled down. Sizes are rounded up. This
-            is faster than decoding the full image.
+        channels: 1 for grey, 3 for RGB, and 0 for the stored number of channels. If a colour image
+            is decoded as grey, the stored luma is returned. CMYK becomes RGB.
+        ratio: The factor 1, 2, 4 or 8 by which the image is scaled down. Sizes are rounded up.
+            Decoding a smaller image is faster.
         fancy_upscaling: If True, interpolates between chroma samples. If False, repeats them.
         try_recover_truncated: If True, decodes a truncated file as far as possible.
         acceptable_fraction: The fraction of the rows that a truncated file must have. Missing rows
             are 0.
         dct_method: "accurate", the default in a pipeline, for the same pixels as in Pillow and
-            OpenCV, or "fast", whose pixels differ by one or two levels on average. In a graph of
-            TensorFlow 1, use TensorFlow's names "INTEGER_ACCURATE" and "INTEGER_FAST", which is the
-            default there.
+            OpenCV, or "fast", whose pixels differ by one or two levels on average. In a TensorFlow
+            1 graph, use TensorFlow's names "INTEGER_ACCURATE" and "INTEGER_FAST" (the default
+            there).
         name: Name of the operation.
 
     Returns:
@@ -103,7 +103,7 @@ def decode_and_crop_jpeg(
 ) -> Tensor:
     """Decodes a part of a JPEG, without decoding the rest.
 
-    In a pipeline, the pixels are the same as in the whole image. In a graph of TensorFlow 1, the
+    In a pipeline, the pixels are the same as in the whole image. In a TensorFlow 1 graph, the
     chroma at the left and right edges of the window may differ, as in TensorFlow.
 
     Args:
@@ -152,9 +152,8 @@ def decode_png(
     Args:
         contents: The bytes of the file, a scalar string.
         channels: 1 for grey, 3 for RGB, 4 for RGBA, and 0 for the stored number of channels. A
-            palette counts as RGB, or as RGBA if it has transparent colours. In a graph of
-            TensorFlow 1, the alpha that is added to pixels of 1, 2 or 4 bits is 1, 3 or 15, as in
-            TensorFlow.
+            palette counts as RGB, or as RGBA if it has transparent colours. In a TensorFlow 1
+            graph, the alpha added to 1-, 2- or 4-bit pixels is 1, 3 or 15, as in TensorFlow.
         dtype: uint8, which drops the lower bits of 16-bit pixels, or uint16, which multiplies 8-bit
             pixels by 257.
         name: Name of the operation.
@@ -186,11 +185,11 @@ def decode_png(
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """Decodes all frames of a GIF.
 
-    Pixels that a frame does not cover, or that are transparent in it, keep their value from the
-    previous frame. In a pipeline, the frames are the same as in Pillow: the disposal method of each
-    frame is applied, and the first frame starts with the transparent colour or the first colour of
-    the palette. In a graph of TensorFlow 1, disposal methods are ignored, and the first frame
-    starts with black.
+    Pixels that a frame does not cover or leaves transparent keep their value from the previous
+    frame. In a pipeline, the frames are the same as in Pillow: the disposal method of each frame is
+    applied, and the first frame starts with the transparent colour or the first colour of the
+    palette. In a TensorFlow 1 graph, disposal methods are ignored, and the first frame starts with
+    black.
 
     Args:
         contents: The bytes of the file, a scalar string.
@@ -211,15 +210,15 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
 def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
     """Decodes an uncompressed BMP.
 
-    In a pipeline, it supports grey images, palettes of 1 to 8 bits, and pixels of 16, 24 or 32 bits
-    with any bit masks. A palette that has only greys gives one channel. In a graph of TensorFlow 1,
-    it reads 8, 24 and 32 bits as TensorFlow does: palette indices are returned as grey, and masks
-    are ignored.
+    In a pipeline, this supports grey images, palettes of 1 to 8 bits, and 16-, 24- or 32-bit pixels
+    with any bit masks. An image whose palette contains only greys has one channel. In a TensorFlow
+    1 graph, this reads 8-, 24- and 32-bit files as TensorFlow does: palette indices are returned as
+    grey, and masks are ignored.
 
     Args:
         contents: The bytes of the file, a scalar string.
-        channels: 0 for the stored number of channels. In a pipeline, also 3 or 4. In a graph of
-            TensorFlow 1, only the stored number.
+        channels: 0 for the stored number of channels. In a pipeline, you can also pass 3 or 4. In a
+            TensorFlow 1 graph, any other number must be the stored number.
         name: Name of the operation.
 
     Returns:
@@ -250,21 +249,21 @@ def decode_image(
     """Decodes a JPEG, PNG, GIF, BMP, TIFF or WebP image.
 
     TIFF and BigTIFF files can have strips, tiles or planes, uncompressed or compressed with LZW,
-    Deflate, PackBits, Zstandard or JPEG. The following pixels are supported: grey of 1 to 16 bits,
-    RGB of 8 or 16 bits, both also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB;
-    and YCbCr as JPEG. AVIF is not supported. In a graph of TensorFlow 1, TIFF and WebP are not
+    Deflate, PackBits, Zstandard or JPEG. The following pixels are supported: 1- to 16-bit grey and
+    8- or 16-bit RGB, both also with alpha; 1- to 8-bit palettes and CMYK, which become RGB; and
+    YCbCr compressed as JPEG. AVIF is not supported. In a TensorFlow 1 graph, TIFF and WebP are not
     supported.
 
     A TIFF can also have float32 pixels, or any number of channels of 8, 16 or 32 bits, such as
-    those of a satellite or a microscope. Such pixels are returned as they are stored, so `dtype`
-    must be able to hold them, and `channels` cannot convert them.
+    those of a satellite or a microscope. Such pixels are returned as stored, so `dtype` must be
+    able to represent them, and `channels` cannot convert them.
 
     Args:
         contents: The bytes of the file, a scalar string.
         channels: 1 for grey, 3 for RGB, 4 for RGBA, and None or 0 for the stored number of
             channels. Not every format supports all of them: a WebP, or a TIFF in colour, cannot be
-            converted to grey. In a pipeline, any other number is the number that the file must
-            have.
+            converted to grey. In a pipeline, any other number is the number of channels that the
+            file must have.
         dtype: The type of the pixels; see `convert_image_dtype` for its range. To keep 16-bit
             pixels of a PNG or TIFF, pass uint16: uint8 keeps only their upper byte. A float32 TIFF
             requires float32 (or float16 or float64), and its values are not scaled.
@@ -279,12 +278,12 @@ def decode_image(
     Returns:
         Pixels of type `dtype`, (height, width, channels), or (frames, height, width, channels) for
         a GIF or an animated WebP. The static shape is unknown: use `ensure_shape` to set it. In a
-        pipeline, the result has three axes if `expand_animations` is False.
+        pipeline, the result always has three axes if `expand_animations` is False.
 
     Raises:
         InvalidArgumentError: When run, if the file cannot be decoded, has more than 178,956,970
-            pixels, or does not have the requested channels, or if `dtype` cannot hold the values of
-            a TIFF with floats or additional channels.
+            pixels, or does not have the requested channels, or if `dtype` cannot represent the
+            values of a TIFF with floats or additional channels.
         ValueError: If the number of channels is not supported.
 
     Examples:
@@ -361,7 +360,7 @@ def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
         contents: The bytes of files, strings of any shape.
         name: Name of the operation.
 
-    Returns: bool, in the shape of `contents`.
+    Returns: bool, with the shape of `contents`.
     """
 
     def infer(contents: Tensor) -> Outputs:

@@ -68,8 +68,8 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
         image: Images, (batch, height, width, channels).
 
     Returns:
-        Two tensors of the same shape and type. The last row of the first and the last column of the
-        second are 0.
+        Two tensors of the same shape and type. The last row of the first tensor and the last column
+        of the second tensor are 0.
 
     Raises:
         ValueError: If `image` has the wrong rank.
@@ -97,7 +97,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
         image: Images, float32, (batch, height, width, channels).
 
     Returns:
-        A tensor with one more axis at the end: the changes of the image downwards and to the right.
+        A tensor with a new last axis: how the image changes downwards and to the right.
     """
     tensor = convert_to_tensor(image, dtypes.float32)
     static_shape = tensor.shape.with_rank(4)
@@ -127,7 +127,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
         name: Name of the scope.
 
     Returns:
-        A float32 for each image.
+        One float32 per image.
 
     Raises:
         InvalidArgumentError: When run, if the shapes differ.

@@ -19,7 +19,7 @@ def draw_bounding_boxes(
     colors: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws boxes on images, with lines one pixel wide.
+    """Draws boxes on images, with lines that are one pixel wide.
 
     Sides outside the image and boxes with swapped sides are not drawn.
 

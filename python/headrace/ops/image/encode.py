@@ -33,9 +33,10 @@ def encode_jpeg(
         image: uint8, (height, width, channels), 0-255. 1 channel is grey, and 3 channels are RGB.
         format: "grayscale" or "rgb", which must match the channels. "" selects the format from the
             channels.
-        quality: From 0 to 100.
-        progressive: If True, the file starts with a coarse image.
-        optimize_size: If True, takes longer to make a smaller file with the same pixels.
+        quality: The quality, from 0 to 100.
+        progressive: If True, the file is a progressive JPEG, which starts with a coarse image.
+        optimize_size: If True, encoding takes longer, but the file is smaller and has the same
+            pixels.
         chroma_downsampling: If True, chroma is stored at half the resolution.
         density_unit: "in" or "cm", for the densities.
         x_density: The dots per unit along a row, for the header.
@@ -71,7 +72,7 @@ def encode_jpeg_variable_quality(
 
     Args:
         images: uint8, (height, width, channels), 0-255: 1 channel is grey, 3 are RGB.
-        quality: From 0 to 100, an int32 scalar.
+        quality: The quality from 0 to 100, an int32 scalar.
         name: Name of the operation.
 
     Returns:
@@ -95,7 +96,7 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
     Args:
         image: uint8 or uint16, (height, width, channels). 1 channel is grey, 2 are grey and alpha,
             3 are RGB, and 4 are RGBA.
-        compression: From 0 (none) to 9 (smallest file). -1 selects 6.
+        compression: The compression level, from 0 (none) to 9 (smallest file). -1 selects 6.
         name: Name of the operation.
 
     Returns:

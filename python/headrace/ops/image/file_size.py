@@ -14,17 +14,17 @@ __all__ = ["image_size"]
 def image_size(contents: TensorLike, orientation: bool = False, name: str | None = None) -> Tensor:
     """Reads the height and width of an image from its file, without decoding it.
 
-    Use it to choose images, or to balance them across ranks, before they are decoded. The result is
-    the size that `decode_image` returns, if the file is not damaged.
+    Use it to choose images, or to balance them across ranks, before they are decoded. If the file
+    is not damaged, `decode_image` returns an image of this size.
 
     Args:
         contents: The bytes of the file, a scalar string in any format of `decode_image`.
-        orientation: If True, the size is that of the image after it is rotated according to its
-            EXIF data, as with `decode_image(contents, orientation=True)`.
+        orientation: If True, returns the size after the image is rotated according to its EXIF
+            data, as with `decode_image(contents, orientation=True)`.
         name: Name of the operation.
 
     Returns:
-        int32, (2,): the height and width, of the first frame if there are several.
+        int32, (2,): the height and width, or those of the first frame if there are several.
 
     Raises:
         InvalidArgumentError: When run, if the file is not an image, its header is damaged, or it

@@ -32,7 +32,7 @@ ROWS, COLUMNS = 0, 1
 
 @takes_targets
 def flip_left_right(image: TensorLike) -> Move:
-    """Flips an image, or each image of a batch, horizontally.
+    """Flips an image, or each image in a batch, horizontally.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -49,7 +49,7 @@ def flip_left_right(image: TensorLike) -> Move:
 
 @takes_targets
 def flip_up_down(image: TensorLike) -> Move:
-    """Flips an image, or each image of a batch, vertically.
+    """Flips an image, or each image in a batch, vertically.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -65,11 +65,11 @@ def flip_up_down(image: TensorLike) -> Move:
 
 
 def flipped(image: Tensor, axis: int, draws: Tensor | None = None) -> Move:
-    """Flips an image or a batch: always, or with a probability of 1/2.
+    """Flips an image or a batch, either always or with a probability of 1/2.
 
     Args:
-        image: An image, or a batch of them.
-        axis: `ROWS` or `COLUMNS`, whose order is reversed.
+        image: An image, or a batch of images.
+        axis: The axis to reverse: `ROWS` or `COLUMNS`.
         draws: Random numbers in [0, 1), float32; None to flip always. For an image, a scalar: the
             image is flipped if the number is below 1/2. For a batch, a vector: an image is flipped
             if its number is above 1/2.
@@ -118,7 +118,7 @@ def _flip(image: Tensor, axis: int, draws: list[Input]) -> Tensor:
 
 @takes_targets
 def transpose_image(image: TensorLike, name: str | None = None) -> Move:
-    """Transposes an image, or each image of a batch: rows become columns.
+    """Transposes an image, or each image in a batch: rows become columns.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -152,7 +152,7 @@ def _transpose(image: Tensor) -> Tensor:
 
 @takes_targets
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Move:
-    """Rotates an image, or each image of a batch, counter-clockwise in steps of 90 degrees.
+    """Rotates an image, or each image in a batch, counter-clockwise in steps of 90 degrees.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).

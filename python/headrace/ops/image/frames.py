@@ -1,4 +1,4 @@
-"""Checks of image arguments while the graph is being built.
+"""Checks image arguments while the graph is built.
 
 An image has the shape (height, width, channels); a batch has one more axis in front. Unknown sizes
 are checked when the operation runs, with the same error messages.
@@ -51,8 +51,8 @@ def resized_shape(image: Tensor, height: Size | None, width: Size | None) -> Ten
     """Returns the static shape of an image or a batch with a new size.
 
     Args:
-        image: The old image. If its rank is not known, it counts as one image.
-        height: The new height. It can be a tensor, or None if it is not known.
+        image: The old image. If the rank is unknown, it counts as a single image.
+        height: The new height. It can be a tensor, or None if it is unknown.
         width: The new width.
     """
     sizes = [number if is_number(number) else None for number in (height, width)]
@@ -71,7 +71,7 @@ def is_number(value: float | Tensor | SupportsTensor) -> TypeGuard[float]: ...
 
 
 def is_number(value: object) -> bool:
-    """Returns whether a value is a number, and neither a tensor nor None."""
+    """Returns whether a value is a number rather than a tensor or None."""
     return value is not None and not is_tensor(value)
 
 

@@ -1,4 +1,4 @@
-"""Degrades images like low-quality JPEG compression.
+"""Degrades images with low-quality JPEG compression.
 
 Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, except
 that values outside the range are clipped, as in TensorFlow 2.
@@ -25,8 +25,8 @@ def adjust_jpeg_quality(
 
     Args:
         image: Pixels, (height, width, channels) with 1 or 3 channels: floats from 0 to 1, or
-            integers from 0 to the maximum of their type. Values outside this range are clipped.
-        jpeg_quality: From 0 to 100, an int32 scalar.
+            integers from 0 to the maximum of the type. Values outside this range are clipped.
+        jpeg_quality: The quality from 0 to 100, an int32 scalar.
         name: Name of the scope.
 
     Returns:
@@ -58,7 +58,7 @@ def random_jpeg_quality(
     Args:
         image: See `adjust_jpeg_quality`.
         min_jpeg_quality: The minimum quality, at least 0.
-        max_jpeg_quality: The end of the range, which is excluded. At most 100.
+        max_jpeg_quality: The end of the range, which is excluded and at most 100.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             random numbers; see `headrace.graph.get_seed`.
 

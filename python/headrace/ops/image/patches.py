@@ -32,7 +32,8 @@ class Patches(NamedTuple):
 
     Attributes:
         pixel_values: float32, (patches, 3 * temporal * patch * patch), one row for each patch.
-        grid: int64, (3,): the numbers of frames (1), of rows of patches, and of patches in a row.
+        grid: int64, (3,): the number of frames (1), the number of rows of patches, and the number
+            of patches in a row.
     """
 
     pixel_values: Tensor
@@ -58,15 +59,16 @@ def patches(
 ) -> Patches:
     """Resizes an image and cuts it into patches, as Qwen2-VL and its successors do.
 
-    Height and width become multiples of `patch * merge`, with about the same proportions. If the
-    image then has too many or too few pixels, it is made smaller or larger. The filter is bicubic
-    and antialiased. The pixels are exactly those of `Qwen2VLImageProcessor` in transformers, which
-    uses torchvision. Those of `Qwen2VLImageProcessorPil` rarely differ by more than 1/255.
+    The height and width are rounded to multiples of `patch * merge`, with about the same
+    proportions. If the image then has too many or too few pixels, it is made smaller or larger. The
+    filter is bicubic with antialiasing. The pixels are exactly the same as from
+    `Qwen2VLImageProcessor` in transformers, which uses torchvision. Pixels from
+    `Qwen2VLImageProcessorPil` rarely differ by more than 1/255.
 
-    The model merges `merge` x `merge` neighbouring patches into one token. These patches follow
-    each other, and the blocks go from left to right, and from top to bottom. The values of a patch
-    are ordered by channel, frame, row and column. An image has `temporal` equal frames, because
-    the model reads two frames of a video at a time.
+    The model merges each block of `merge` x `merge` neighbouring patches into one token. The
+    patches of a block follow each other, and blocks are ordered from left to right and from top to
+    bottom. The values of a patch are ordered by channel, frame, row and column. An image has
+    `temporal` equal frames, because the model reads two frames of a video at a time.
 
     Args:
         image: Pixels, uint8, (height, width, 3), 0-255, whose shape may be unknown. Or a file, a
@@ -76,12 +78,12 @@ def patches(
         patch: The height and width of a patch.
         merge: The height and width of a block of patches.
         min_pixels: The minimum number of pixels after resizing. The default is Qwen2-VL's.
-        max_pixels: The maximum number of pixels after resizing. The default is Qwen2-VL's. Only an
-            image that is very long may have more.
+        max_pixels: The maximum number of pixels after resizing. The default is Qwen2-VL's. Only a
+            very long image may have more pixels.
         mean: One number per channel, or one for all channels, to subtract from the values. By
             default, values are from 0 to 1.
-        std: The standard deviations by which values are divided then.
-        temporal: The number of frames. Pass 1 to leave out the second one.
+        std: The standard deviations by which the values are then divided.
+        temporal: The number of frames. Pass 1 to omit the second frame.
         name: Name of the operation.
 
     Returns:

@@ -43,11 +43,11 @@ __all__ = [
 
 @takes_targets
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Move:
-    """Flips an image, or each image of a batch, horizontally with a probability of one half.
+    """Flips an image, or each image in a batch, horizontally with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         The image, flipped or unchanged.
@@ -60,11 +60,11 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Move:
 
 @takes_targets
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Move:
-    """Flips an image, or each image of a batch, vertically with a probability of one half.
+    """Flips an image, or each image in a batch, vertically with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         The image, flipped or unchanged.
@@ -90,7 +90,7 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
     Args:
         image: Floats or integers of any shape.
         max_delta: The number is drawn from `-max_delta` to `max_delta`, for channels from 0 to 1.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Raises:
         ValueError: If `max_delta` is negative.
@@ -108,7 +108,7 @@ def random_contrast(
         image: Floats or integers, (..., height, width, channels).
         lower: The smallest factor, at least 0.
         upper: The end of the range, which is excluded.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Raises:
         ValueError: If the range is invalid.
@@ -125,7 +125,7 @@ def random_saturation(
         image: RGB, floats or integers, (..., 3).
         lower: The smallest factor, at least 0.
         upper: The end of the range, which is excluded.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Raises:
         ValueError: If the range is invalid, or the image does not have 3 channels.
@@ -138,8 +138,9 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
     Args:
         image: RGB, floats or integers, (..., 3).
-        max_delta: The angle is drawn from `-max_delta` to `max_delta`, in turns. From 0 to 0.5.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        max_delta: The angle is drawn from `-max_delta` to `max_delta`, in turns. It must be from 0
+            to 0.5.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Raises:
         ValueError: If `max_delta` is out of range, or the image does not have 3 channels.
@@ -156,9 +157,9 @@ def random_crop(
     """Crops a tensor of any rank to a window at a random position.
 
     Args:
-        value: Any type and shape.
+        value: A tensor of any type and shape.
         size: The shape of the window, an int32 vector.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:

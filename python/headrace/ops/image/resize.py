@@ -1,8 +1,8 @@
 """Resizing images.
 
-`resize_images` computes the same as TensorFlow 1: pixels are points, and the first pixels of both
-images coincide. `resize` computes the same as TensorFlow 2: pixels are small squares, and with
-`antialias` each pixel of the result depends on all pixels that it covers.
+`resize_images` returns the same results as TensorFlow 1: pixels are points, and the first pixels of
+both images coincide. `resize` returns the same results as TensorFlow 2: pixels are small squares,
+and with `antialias`, each pixel of the result depends on all pixels that it covers.
 
 Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
 """
@@ -95,14 +95,14 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Move:
-    """Resizes an image, or each image of a batch, in the same way as TensorFlow 1.
+    """Resizes an image, or each image in a batch, in the same way as TensorFlow 1.
 
     Args:
         images: Numbers, (height, width, channels) or (batch, height, width, channels).
         size: int32, the new height and width.
         method: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA of `ResizeMethod`.
         align_corners: If True, the centres of all corner pixels of both images are aligned. If
-            False, only the top left ones are.
+            False, only the centres of the top left pixels are aligned.
         preserve_aspect_ratio: If True, the image keeps its proportions, and `size` is only a limit.
         name: Name of the scope.
 
@@ -131,16 +131,16 @@ def resize(
     antialias: bool | None = None,
     name: str | None = None,
 ) -> Move:
-    """Resizes an image, or each image of a batch, in the same way as TensorFlow 2.
+    """Resizes an image, or each image in a batch, in the same way as TensorFlow 2.
 
     Args:
         images: Numbers, (height, width, channels) or (batch, height, width, channels).
         size: int32, the new height and width.
         method: A `ResizeMethod`.
         preserve_aspect_ratio: If True, the image keeps its proportions, and `size` is only a limit.
-        antialias: If True, a smaller image is filtered to avoid aliasing. This has no effect for
-            NEAREST_NEIGHBOR, which never filters, and for AREA, which always does. By default, an
-            image is filtered if targets are passed, as in torchvision, and otherwise it is not.
+        antialias: If True, a smaller image is filtered to avoid aliasing. This has no effect on
+            NEAREST_NEIGHBOR, which never filters, or on AREA, which always does. By default, an
+            image is filtered only if targets are passed, as in torchvision.
         name: Name of the scope.
 
     Returns:
@@ -191,7 +191,7 @@ def _resize_move(
 
 
 def resize_masks(masks: Tensor, size: TensorLike) -> Tensor:
-    """Resizes masks (masks, height, width, 1) as torchvision does: pixel x takes pixel floor(x s).
+    """Resizes masks (masks, height, width, 1) as torchvision does: pixel x is pixel floor(x s).
 
     Source: `torch.nn.functional.interpolate` with the mode "nearest".
     """
@@ -302,9 +302,9 @@ def resize_image_with_pad(
     method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Move:
-    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
+    """Resizes an image without changing its aspect ratio, and pads it with zeros to a size.
 
-    It resizes in the same way as TensorFlow 1. See `resize_with_pad` for TensorFlow 2.
+    The image is resized in the same way as in TensorFlow 1. See `resize_with_pad` for TensorFlow 2.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
@@ -331,9 +331,10 @@ def resize_with_pad(
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Move:
-    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
+    """Resizes an image without changing its aspect ratio, and pads it with zeros to a size.
 
-    It resizes in the same way as TensorFlow 2. See `resize_image_with_pad` for TensorFlow 1.
+    The image is resized in the same way as in TensorFlow 2. See `resize_image_with_pad` for
+    TensorFlow 1.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).

@@ -1,4 +1,4 @@
-"""Crops random parts of images, and resizes the parts.
+"""Crops random parts of images and resizes them.
 
 Source: `torchvision.transforms.v2.RandomResizedCrop`.
 """
@@ -43,22 +43,22 @@ def random_resized_crop(
     first.
 
     Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
-    that fits is used, at a random position. If none fits, the centre is used, with the nearest
-    aspect ratio. The part is resized bilinearly with antialiasing. For the same part, pixels differ
-    from torchvision's results for tensors by at most 1, or by 1e-5 of the largest value for
-    float32.
+    size that fits is used, at a random position. If none fits, the part is the centre of the image
+    with the nearest allowed aspect ratio. The part is resized bilinearly with antialiasing. For the
+    same part, pixels differ from torchvision's results for tensors by at most 1, or by 1e-5 of the
+    largest value for float32.
 
     Args:
         image: Pixels, uint8, uint16 or float32, (height, width, channels), whose shape may be
             unknown. Or a file, a scalar string in any format of `decode_image`. The EXIF
             orientation of a file is not applied: to apply it, decode the file with
-            `orientation=True` first. Damage in a JPEG below the part is not noticed.
+            `orientation=True` first. Damage in a JPEG below the part is not detected.
         size: The height and width of the result, or one integer for both.
         scale: The minimum and maximum area of the part, as a fraction of the image.
         ratio: The minimum and maximum aspect ratio of the part: its width divided by its height.
         channels: Only for a file: 1 for grey, 3 for RGB (the default), and 0 for the stored number
             of channels.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         dct_method: For a JPEG file, "accurate" (the default) or "fast"; see `decode_jpeg`.
 
     Returns:

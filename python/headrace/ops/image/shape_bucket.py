@@ -17,7 +17,7 @@ __all__ = ["crop_to_bucket", "shape_bucket"]
 def shape_bucket(
     contents: TensorLike, buckets: Sequence[tuple[int, int]], orientation: bool = False
 ) -> Tensor:
-    """Returns the number of the bucket whose aspect ratio is nearest to an image's.
+    """Returns the number of the bucket with the aspect ratio nearest to an image's.
 
     Only the header of the file is read.
 
@@ -52,12 +52,12 @@ def crop_to_bucket(
 
     Args:
         contents: The bytes of the file, a scalar string in any format of `decode_image`.
-        bucket: The number of the bucket, An int32 scalar.
+        bucket: The bucket number, an int32 scalar.
         buckets: The height and width of each bucket.
         orientation: Whether the EXIF orientation is applied.
 
     Returns:
-        uint8, (height, width, 3), RGB, 0-255. It is resized bilinearly with antialiasing.
+        uint8, (height, width, 3), RGB, 0-255. The image is resized bilinearly with antialiasing.
 
     Raises:
         InvalidArgumentError: When run, if the file is not an image or is damaged.

@@ -1,4 +1,4 @@
-"""Activation functions, and simple whole-tensor reductions.
+"""Activation functions and simple reductions of whole tensors.
 
 Source: `tf.nn.elu`, `tf.nn.softplus`, `tf.nn.log_softmax`, `tf.nn.l2_loss`, `tf.nn.zero_fraction`
 and similar functions of TensorFlow 1.15.
@@ -45,7 +45,7 @@ def elu(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `elu`, scaled so that it preserves mean and variance."""
+    """Returns `elu`, scaled so that the mean and the variance are preserved."""
     return unary("Selu", features, name, allowed=FLOATS, parameter="features")
 
 

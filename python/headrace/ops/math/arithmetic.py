@@ -249,7 +249,7 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns e to the power of x, minus 1. It is accurate for small x."""
+    """Returns e to the power of x, minus 1. The result is accurate for small x."""
     return unary("Expm1", x, name, allowed=FLOATS + COMPLEX)
 
 
@@ -304,7 +304,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
     Args:
         inputs: A list or tuple of tensors, not empty.
-        name: Name of the operation. If it is None, a single tensor is returned as it is.
+        name: Name of the operation. If it is None, a single tensor is returned unchanged.
 
     Raises:
         ValueError: If `inputs` is not a list or tuple, is empty, or the shapes differ.

@@ -1,4 +1,4 @@
-"""Cross-entropy losses of predictions (logits).
+"""Cross-entropy losses for predictions (logits).
 
 Source: `tf.nn.softmax_cross_entropy_with_logits_v2`, `sparse_softmax_cross_entropy_with_logits`,
 `sigmoid_cross_entropy_with_logits`, `weighted_cross_entropy_with_logits` and `log_poisson_loss` of
@@ -57,7 +57,7 @@ def softmax_cross_entropy_with_logits(
     """Returns the cross entropy of `softmax(logits)` for each example.
 
     Args:
-        labels: The probability of each class, in the shape of `logits`.
+        labels: The probability of each class, with the shape of `logits`.
         logits: One floating-point number per class.
         axis: The axis of the classes.
         name: Name of the operation.
@@ -100,7 +100,7 @@ def sparse_softmax_cross_entropy_with_logits(
         name: Name of the operation.
 
     Returns:
-        A tensor in the shape of `labels`.
+        A tensor with the shape of `labels`.
 
     Raises:
         InvalidArgumentError: When run, if a class is out of range.
@@ -141,7 +141,7 @@ def sigmoid_cross_entropy_with_logits(
     """Returns the cross entropy of `sigmoid(logits)` for each element.
 
     Args:
-        labels: The probabilities, in the shape of `logits`.
+        labels: The probabilities, with the shape of `logits`.
         logits: A floating-point tensor.
         name: Name of the operation.
 
@@ -166,7 +166,7 @@ def weighted_cross_entropy_with_logits(
     """Returns the cross entropy of `sigmoid(logits)`, with a weight for positive labels.
 
     Args:
-        labels: The probabilities, in the shape of `logits`.
+        labels: The probabilities, with the shape of `logits`.
         logits: A floating-point tensor.
         pos_weight: The weight of positive labels.
         name: Name of the operation.

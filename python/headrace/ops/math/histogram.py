@@ -1,4 +1,4 @@
-"""Counts integers, numbers in bins, and pairs of labels and predictions.
+"""Counts integers, numbers per bin, and pairs of labels and predictions.
 
 Source: `tf.bincount`, `tf.histogram_fixed_width`, `tf.histogram_fixed_width_bins` and
 `tf.confusion_matrix` of TensorFlow 1.15.
@@ -57,8 +57,8 @@ def bincount(
     """Counts the occurrences of each integer.
 
     Args:
-        arr: Integers of at least 0, int32.
-        weights: The weight of each integer, in the same shape. Defaults to 1.
+        arr: int32 integers of at least 0.
+        weights: The weight of each integer, with the same shape. Defaults to 1.
         minlength: The minimum length of the result. Defaults to no limit.
         maxlength: The maximum length of the result. Larger integers are not counted. Defaults to no
             limit.
@@ -136,7 +136,7 @@ def histogram_fixed_width(
         name: Name of the operation.
 
     Returns:
-        A count for each bin.
+        The count for each bin.
 
     Raises:
         InvalidArgumentError: When run, if the range is empty or `nbins` is less than 1.
@@ -204,8 +204,8 @@ def histogram_fixed_width_bins(
         values: The numbers, of any shape.
         value_range: The start of the first bin and the end of the last bin, of the same type as
             `values`.
-        nbins: The number of bins, all of the same width. Numbers outside the range are in the first
-            or last bin.
+        nbins: The number of bins, all of the same width. Numbers outside the range belong to the
+            first or last bin.
         dtype: The type of the result.
         name: Name of the scope.
     """
@@ -230,11 +230,11 @@ def confusion_matrix(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Counts the predictions of each class for each label.
+    """Counts how often each class was predicted for each label.
 
     Args:
         labels: The labels, a vector of integers of at least 0.
-        predictions: The predicted classes, as many as labels.
+        predictions: The predicted classes, one per label.
         num_classes: The number of classes. Defaults to the largest label or prediction plus one.
         dtype: Type of the counts.
         weights: The weight of each pair. Defaults to 1.

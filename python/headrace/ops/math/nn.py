@@ -80,7 +80,7 @@ def l2_normalize(
     Args:
         x: The tensor.
         axis: An axis or a list of axes. Defaults to all axes.
-        epsilon: The minimum square of the norm to divide by.
+        epsilon: The minimum squared norm to divide by.
         name: Name of the operation.
     """
     with name_scope(name, "l2_normalize", [x]) as scope:

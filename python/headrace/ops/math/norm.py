@@ -94,7 +94,7 @@ def clip_by_norm(
     axes: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Scales a tensor down where its Euclidean norm exceeds a limit.
+    """Scales a tensor down wherever its Euclidean norm exceeds a limit.
 
     Args:
         t: A floating-point tensor.
@@ -135,7 +135,7 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     """Returns the Euclidean norm of several tensors together.
 
     Args:
-        t_list: The tensors, of the same floating-point type. None is skipped.
+        t_list: The tensors, of the same floating-point type. None items are skipped.
         name: Name of the scope.
 
     Raises:
@@ -161,9 +161,9 @@ def clip_by_global_norm(
     """Scales tensors down by a common factor if their global norm exceeds a limit.
 
     Args:
-        t_list: The tensors, of the same floating-point type. None stays None.
+        t_list: The tensors, of the same floating-point type. None items stay None.
         clip_norm: The maximum norm.
-        use_norm: The global norm, if you have computed it already. By default, it is computed.
+        use_norm: The global norm, if you have already computed it.
         name: Name of the scope.
 
     Returns:

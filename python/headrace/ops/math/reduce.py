@@ -191,7 +191,7 @@ def count_nonzero(
     dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the number of elements along the given axes that are not 0, False or empty.
+    """Counts the elements along the given axes that are not 0, False or empty.
 
     Args:
         input: The tensor.

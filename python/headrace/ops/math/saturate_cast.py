@@ -1,4 +1,4 @@
-"""Converts numbers to a type, and clips them to its range.
+"""Converts numbers to a type and clips them to its range.
 
 Source: `tf.saturate_cast` of TensorFlow 1.15.
 """
@@ -17,7 +17,7 @@ __all__ = ["saturate_cast"]
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Converts numbers to another type, and clips them to its range.
+    """Converts numbers to another type and clips them to its range.
 
     Args:
         value: A tensor of numbers.

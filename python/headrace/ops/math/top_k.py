@@ -1,4 +1,4 @@
-"""Finding the k largest elements of each row.
+"""Finding the k largest elements in each row.
 
 Source: `tf.nn.top_k` and `tf.nn.in_top_k` of TensorFlow 1.15.
 """
@@ -26,7 +26,7 @@ class TopKV2(NamedTuple):
 
     Attributes:
         values: The largest elements of each row.
-        indices: Their positions in the row, int32.
+        indices: The positions of these elements in the row, int32.
     """
 
     values: Tensor
@@ -36,7 +36,7 @@ class TopKV2(NamedTuple):
 def top_k(
     input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None
 ) -> TopKV2:
-    """Returns the largest elements along the last axis. Equal elements keep their order.
+    """Returns the k largest elements along the last axis. Equal elements keep their order.
 
     Args:
         input: The tensor.
@@ -92,17 +92,16 @@ def top_k(
 def in_top_k(
     predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns, for each row, whether the prediction for the target is among the k largest.
+    """Returns whether the prediction for the target is among the k largest, for each row.
 
     Args:
         predictions: float32, (batch, classes): one row per example and one column per class.
         targets: The class of each example, an integer vector.
-        k: The number of largest predictions to consider. Predictions equal to the smallest of them
-            also count.
+        k: The number of largest predictions to consider. Ties with the smallest of them also count.
         name: Name of the operation.
 
     Returns:
-        A bool for each example. It is False if the class does not exist or a relevant prediction is
+        One bool per example. It is False if the class does not exist or a relevant prediction is
         not finite.
     """
 

@@ -1,4 +1,4 @@
-"""A random window of an image that covers enough of its objects.
+"""Draws a random image window that covers enough of the objects.
 
 Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15.
 """
@@ -21,9 +21,9 @@ class SampleDistortedBoundingBox(NamedTuple):
     """The result of `sample_distorted_bounding_box`.
 
     Attributes:
-        begin: (3,), the type of `image_size`: the offset of the window. The last number is 0.
-        size: (3,), the type of `image_size`: the size of the window. The last number is -1, for all
-            channels.
+        begin: (3,), with the type of `image_size`: the offset of the window. The last number is 0.
+        size: (3,), with the type of `image_size`: the size of the window. The last number is -1,
+            for all channels.
         bboxes: float32, (1, 1, 4): the window as a box: top, left, bottom and right, from 0 to 1.
     """
 
@@ -47,21 +47,21 @@ def sample_distorted_bounding_box(
     """Draws a random window of an image. Pass its start and size to `slice`.
 
     Args:
-        image_size: Height, width and number of channels, a vector of integers.
+        image_size: The height, width and number of channels, an integer vector.
         bounding_boxes: float32, (1, n, 4): top, left, bottom and right of the objects, from 0 to 1.
-        seed: The first half of the seed in a graph of TensorFlow 1. The graph's seed is not used.
-            If both halves are 0, every session draws a different sequence. In a pipeline, set the
-            seed of `map` instead.
+        seed: The first half of the seed in a TensorFlow 1 graph. The graph's seed is not used. If
+            both halves are 0, every session draws a different sequence. In a pipeline, set the seed
+            of `map` instead.
         seed2: The second half of the seed.
-        min_object_covered: The fraction of at least one object that a window must cover, a float
+        min_object_covered: The fraction that the window must cover of at least one object, a float
             scalar.
-        aspect_ratio_range: The minimum and maximum of width divided by height. Defaults to 0.75 and
-            1.33.
+        aspect_ratio_range: The minimum and maximum aspect ratio, as width divided by height.
+            Defaults to 0.75 and 1.33.
         area_range: The minimum and maximum fraction of the image that a window covers. Defaults to
             0.05 and 1.
         max_attempts: The number of attempts before the whole image is used. Defaults to 100.
-        use_image_if_no_bounding_boxes: If True, the whole image is the object if there are no
-            boxes. If False, this is an error.
+        use_image_if_no_bounding_boxes: If True, the whole image counts as the object if there are
+            no boxes. If False, missing boxes are an error.
         name: Name of the operation.
 
     Returns:

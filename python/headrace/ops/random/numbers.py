@@ -37,7 +37,7 @@ def random_uniform(
         maxval: The end of the range, which is excluded. It defaults to 1 for floats and is required
             for integers. For integers, both limits are scalars.
         dtype: The type of the numbers: float16, float32, float64, int32 or int64.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:
@@ -82,7 +82,7 @@ def random_normal(
         mean: The mean of the distribution.
         stddev: The standard deviation of the distribution.
         dtype: The type of the numbers: float16, float32 or float64.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Examples:
@@ -112,7 +112,7 @@ def truncated_normal(
         mean: The mean of the distribution.
         stddev: The standard deviation of the distribution before it is truncated.
         dtype: The type of the numbers: float16, float32 or float64.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
     """
     parameters = shape, mean, stddev, as_dtype(dtype), seed, name

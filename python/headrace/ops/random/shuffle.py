@@ -18,7 +18,7 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
 
     Args:
         value: The tensor. Its first axis is shuffled.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:

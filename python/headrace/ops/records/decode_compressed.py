@@ -17,9 +17,9 @@ def decode_compressed(
 ) -> Tensor:
     """Decompresses each string separately.
 
-    In a pipeline, all streams of a string are read, and truncated data is an error. In a graph of
-    TensorFlow 1, only the first zlib stream is read, and truncated data returns the available part,
-    as in TensorFlow.
+    In a pipeline, all streams of a string are read, and truncated data is an error. In a TensorFlow
+    1 graph, only the first zlib stream is read, and for truncated data, the available part is
+    returned, as in TensorFlow.
 
     Args:
         bytes: The strings, of any shape.

@@ -32,22 +32,22 @@ def decode_csv(
 ) -> list[Tensor]:
     """Splits CSV records into fields and returns one tensor per column.
 
-    A field may be quoted. It may then contain delimiters and line breaks, and quotes in it are
-    doubled. Numbers may have spaces around them.
+    A quoted field may contain delimiters and line breaks. Quotes inside it are doubled. Numbers may
+    have spaces around them.
 
     Args:
         records: Strings of any shape. Each is one record, without the line break at its end.
-        record_defaults: The value of a missing field, for each column: a scalar, a vector of one
-            element, or an empty vector for a required field. Its type is the type of the column:
-            float32, float64, int32, int64 or string.
+        record_defaults: For each column, the value of a missing field: a scalar, a vector of one
+            element, or an empty vector if the field is required. Its type is the type of the
+            column: float32, float64, int32, int64 or string.
         field_delim: The delimiter between fields, one byte.
         use_quote_delim: If True, fields may be quoted.
-        na_value: The text of a missing field. Empty fields are also missing.
+        na_value: The text that marks a missing field. Empty fields also count as missing.
         select_cols: The indices of the fields to parse, in ascending order. Defaults to all fields.
         name: Name of the operation.
 
     Returns:
-        A list with one tensor per column, each in the shape of `records`.
+        A list with one tensor per column, each with the shape of `records`.
 
     Raises:
         InvalidArgumentError: When run, if a record has the wrong number of fields, a field is not a

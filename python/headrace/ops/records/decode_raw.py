@@ -34,7 +34,7 @@ def decode_raw(
     """Reads numbers from the bytes of strings.
 
     Args:
-        input_bytes: Strings of equal length, in any shape.
+        input_bytes: Strings of equal length, of any shape.
         out_type: The type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool or
             complex64/128. A big-endian NumPy type, such as `np.dtype(">i2")`, also sets the byte
             order.

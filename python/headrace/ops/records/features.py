@@ -39,9 +39,9 @@ class DenseFeature(NamedTuple):
 
     Attributes:
         key: Name of the feature.
-        dtype: Type of its values.
+        dtype: Type of the values.
         shape: Shape of the values. The first dimension is None if the number of rows can vary.
-        default: The value of a missing feature, or the value that pads rows. None if there is none.
+        default: The value of a missing feature, or the value that pads rows, or None.
     """
 
     key: str
@@ -59,8 +59,8 @@ class FeaturePlan:
     """The sparse and dense features to parse, each in the order of their names.
 
     Args:
-        features: The configurations, by name of the feature.
-        of: The message that has the features: an `Example`, or the context or the lists of a
+        features: The configurations, by feature name.
+        of: The message that contains the features: an `Example`, or the context or the lists of a
             `SequenceExample`.
 
     Attributes:
@@ -69,7 +69,7 @@ class FeaturePlan:
         merged: The `SparseFeature`s, whose parts are in `sparse`.
 
     Raises:
-        TypeError: If the type of a feature is not supported in features.
+        TypeError: If a feature has an unsupported type.
         ValueError: If a configuration is not allowed or incomplete, or two contradict each other.
     """
 
@@ -132,7 +132,7 @@ class FeaturePlan:
         self.merged[key] = feature
 
     def defaults(self) -> list[Tensor]:
-        """Returns a default for each dense feature, which is empty if the feature is required."""
+        """Returns a default for each dense feature. The default of a required feature is empty."""
         return [_default(feature) for feature in self.dense.values()]
 
     def attrs(self, prefix: str = "") -> dict[str, Any]:
@@ -147,10 +147,11 @@ class FeaturePlan:
         }
 
     def outputs(self, batch: TensorShape | None) -> list[tuple[DType, TensorShape]]:
-        """Returns types and static shapes of the operation's outputs.
+        """Returns the types and static shapes of the operation's outputs.
 
         Args:
-            batch: The number of examples, or of features in a list. None for a single one.
+            batch: The number of examples, or of features in a list. None for a single example or
+                feature.
         """
         rank = 1 if batch is None else 2
         prefix = TensorShape([]) if batch is None else batch

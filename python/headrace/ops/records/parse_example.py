@@ -29,11 +29,11 @@ def parse_single_example(
         serialized: A scalar string.
         features: The features to parse, by name: `FixedLenFeature`, `VarLenFeature`,
             `FixedLenSequenceFeature` or `SparseFeature`.
-        example_names: Accepted for compatibility with TensorFlow, without effect.
+        example_names: Accepted for compatibility with TensorFlow, but has no effect.
         name: Name of the operation.
 
     Returns:
-        A dict with a tensor for each name, in the shape of the feature. `VarLenFeature` and
+        A dict with a tensor for each name, with the shape of the feature. `VarLenFeature` and
         `SparseFeature` return a `SparseTensor`.
 
     Raises:
@@ -68,8 +68,8 @@ def parse_example(
         name: Name of the operation.
 
     Returns:
-        The same as from `parse_single_example`, with a new first dimension for the example.
-        Sequences are padded to the longest one of the batch.
+        The same as from `parse_single_example`, with a new first dimension over the examples.
+        Sequences are padded to the longest one in the batch.
 
     Raises:
         InvalidArgumentError: See `parse_single_example`.

@@ -38,7 +38,7 @@ def product_of_elements(
         name: Name of the operation.
 
     Returns:
-        The products, one for each of `values`.
+        The products, one for each element of `values`.
     """
     parts = (indices, values, dense_shape, dense)
     return _combined("SparseDenseCwiseMul", np.multiply, parts, name)
@@ -61,7 +61,7 @@ def quotient_of_elements(
         name: Name of the operation.
 
     Returns:
-        The quotients, one for each of `values`.
+        The quotients, one for each element of `values`.
     """
     parts = (indices, values, dense_shape, dense)
     return _combined("SparseDenseCwiseDiv", np.divide, parts, name)

@@ -25,11 +25,11 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
 
     Args:
         parsed: A `SparseTensor` for each part of the feature, by the name of the part.
-        feature: The parts, and the size of the result.
+        feature: The feature, which defines the parts and the size of the result.
 
     Returns:
-        The sparse tensor. Its static shape consists of the sizes. A batch adds a first dimension.
-        Indices are not compared with the size.
+        The sparse tensor. Its static shape is taken from the sizes in `feature`. A batch adds a
+        first dimension. Indices are not checked against the sizes.
 
     Raises:
         InvalidArgumentError: When run, if an example has different numbers of indices and values.

@@ -1,4 +1,4 @@
-"""Sparse tensors: only some elements are stored, with their indices.
+"""Sparse tensors, which store only some of their elements, with their indices.
 
 Source: `tf.SparseTensor` and `tf.SparseTensorValue` of TensorFlow 1.15.
 """
@@ -71,7 +71,7 @@ class SparseTensor:
         """Creates a sparse tensor from a `SparseTensorValue` or another `SparseTensor`.
 
         Raises:
-            TypeError: If the value is neither.
+            TypeError: If the value has any other type.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -128,7 +128,7 @@ class SparseTensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
     ) -> SparseTensorValue:
-        """Computes the value of the tensor, and blocks until it is known.
+        """Computes the value of the tensor and blocks until it is available.
 
         Args:
             feed_dict: Values for tensors, as in `Session.run`.
@@ -150,10 +150,10 @@ class SparseTensor:
 
 
 def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
-    """Returns a sparse tensor unchanged, and converts a `SparseTensorValue` to one.
+    """Returns a sparse tensor unchanged, and converts a `SparseTensorValue` to a sparse tensor.
 
     Raises:
-        TypeError: If the value is neither.
+        TypeError: If the value has any other type.
     """
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)

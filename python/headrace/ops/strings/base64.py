@@ -1,4 +1,4 @@
-"""Base64 with the alphabet that is safe in URLs and file names.
+"""Base64 encoding with the alphabet that is safe in URLs and file names.
 
 Source: `tf.encode_base64` and `tf.decode_base64` of TensorFlow 1.15; RFC 4648, section 5.
 """

@@ -26,7 +26,7 @@ def string_lower(input: TensorLike, encoding: str = "", name: str | None = None)
 
     Args:
         input: The strings.
-        encoding: "utf-8" converts the letters of all languages, and "" only those of ASCII.
+        encoding: "utf-8" converts the letters of all languages, and "" only ASCII letters.
         name: Name of the operation.
     """
     return _change_case("StringLower", input, encoding, name, bytes.lower, str.lower)
@@ -37,7 +37,7 @@ def string_upper(input: TensorLike, encoding: str = "", name: str | None = None)
 
     Args:
         input: The strings.
-        encoding: "utf-8" converts the letters of all languages, and "" only those of ASCII.
+        encoding: "utf-8" converts the letters of all languages, and "" only ASCII letters.
         name: Name of the operation.
     """
     return _change_case("StringUpper", input, encoding, name, bytes.upper, str.upper)

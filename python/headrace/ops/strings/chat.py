@@ -31,11 +31,11 @@ _reported: Final[set[str]] = set()
 
 
 class Chat(NamedTuple):
-    """A conversation after `chat`.
+    """The result of `chat`.
 
     Attributes:
         tokens: int32, (tokens,).
-        loss_weights: float32, (tokens,): 1 for tokens that are trained, else 0.
+        loss_weights: float32, (tokens,): 1 for tokens that are trained on, else 0.
     """
 
     tokens: Tensor
@@ -58,47 +58,48 @@ def chat(
 ) -> Chat:
     """Renders a conversation with a chat template and tokenizes it.
 
-    The tokens and weights are those of `AutoTokenizer.from_pretrained(tokenizer)
+    The tokens and weights are the same as from `AutoTokenizer.from_pretrained(tokenizer)
     .apply_chat_template(messages, tools, return_dict=True, return_assistant_tokens_mask=True)` in
     transformers 5.
 
-    The files are read when the function is traced. The state of a pipeline includes their content
-    and the options.
+    The files are read when the function is traced. A pipeline's state includes the contents of the
+    files and the options.
 
     Args:
-        tokenizer: The folder to which `save_pretrained` of transformers wrote a tokenizer, or its
-            URL: `tokenizer.json`, `tokenizer_config.json`, `chat_template.jinja` and perhaps
-            `additional_chat_templates`.
-        messages: A scalar string: a JSON list of dicts with `role` and `content`, as in a column
-            that is `hr.Json`. Templates can use further keys, such as `tool_calls` and
+        tokenizer: The path or URL of a folder to which transformers' `save_pretrained` wrote a
+            tokenizer. It contains `tokenizer.json`, `tokenizer_config.json`, `chat_template.jinja`
+            and perhaps `additional_chat_templates`.
+        messages: A scalar string: a JSON list of dicts with `role` and `content`, as from an
+            `hr.Json` column. Templates can use further keys, such as `tool_calls` and
             `reasoning_content`. If `content` is a list, its images become placeholders.
-        tools: The JSON schemas of functions, as JSON text or as a list of dicts. An empty text or a
-            JSON null means no tools.
+        tools: The JSON schemas of functions, as JSON text or as a list of dicts. An empty string or
+            a JSON null means no tools.
         template: The name of one of the folder's templates, the path of a `.jinja` file, or the
             text of a template. By default, the main template, or the one named `tool_use` if
             `tools` is passed.
-        loss: The tokens that are trained. "assistant" are those in the template's `{% generation
-            %}` blocks. "last" are those of the last message of the assistant, including the token
-            that ends the turn. "completion" are those of `completion`. "all" are all tokens.
-        add_generation_prompt: If True, appends the start of an answer of the assistant.
+        loss: The tokens to train on. "assistant" selects the tokens in the template's `{%
+            generation %}` blocks. "last" selects the tokens of the assistant's last message,
+            including the token that ends the turn. "completion" selects the tokens of `completion`.
+            "all" selects all tokens.
+        add_generation_prompt: If True, appends the start of an answer by the assistant.
         completion: The messages that follow `messages`, if `loss` is "completion".
-        max_length: The maximum number of tokens. Turns at the end of a longer conversation are left
-            out. A turn is a message of the user with all messages up to the next one. If the first
-            turn is too long, the example is an error.
-        variables: Further variables of the template, such as `{"enable_thinking": False}`.
-        now: The time that the template's `strftime_now` returns. By default, the time at which the
-            pipeline starts, so that batches depend on the day if a template writes the date.
+        max_length: The maximum number of tokens. If a conversation is longer, turns at its end are
+            omitted. A turn is a user message with all messages up to the next user message. If the
+            first turn is too long, the example is an error.
+        variables: Additional variables for the template, such as `{"enable_thinking": False}`.
+        now: The time that the template's `strftime_now` returns. By default, this is the time at
+            which the pipeline starts, so batches depend on the day if a template writes the date.
         name: Name of the operation.
 
     Returns:
-        A pair: `tokens`, int32, (tokens,), and `loss_weights`, float32, (tokens,), which are 1 for
-        tokens that are trained, else 0.
+        A pair: `tokens`, int32, (tokens,), and `loss_weights`, float32, (tokens,), which is 1 for
+        tokens that are trained on, else 0.
 
     Raises:
         InvalidArgumentError: If a file or the template is invalid, or if `loss` is "assistant" and
             the template has no `{% generation %}` blocks. When run, if the template rejects the
-            conversation, such as roles out of order, if no token is trained, or if the text is not
-            a JSON list of messages.
+            conversation, such as roles out of order, if no token is trained on, or if the text is
+            not a JSON list of messages.
         NotFoundError: If the folder, its `tokenizer.json` or the template does not exist.
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is invalid.
@@ -206,11 +207,11 @@ def _as_text(what: str, value: Any) -> TensorLike:
 def json_text(what: str, value: object) -> bytes:
     """Returns the JSON text of messages or tools.
 
-    Values that JSON cannot represent, such as images, become the names of their types. Templates
-    only write placeholders for them.
+    Values that JSON cannot represent, such as images, are replaced with the names of their types.
+    Templates only write placeholders for such values.
 
     Raises:
-        TypeError: If it is not a list of dicts.
+        TypeError: If the value is not a list of dicts.
     """
     if not isinstance(value, Sequence) or not all(isinstance(item, Mapping) for item in value):
         raise TypeError(

@@ -25,7 +25,7 @@ def string_to_hash_bucket_fast(
 ) -> Tensor:
     """Hashes each string and returns the index of its bucket.
 
-    Equal strings have equal results on every machine and in every version. The hash (FarmHash) is
+    Equal strings have the same result on every machine and in every version. The hash (FarmHash) is
     not cryptographic: an attacker can create strings that share a bucket.
 
     Args:
@@ -53,8 +53,8 @@ def string_to_hash_bucket_strong(
 ) -> Tensor:
     """Hashes each string with a key and returns the index of its bucket.
 
-    Equal strings have equal results on every machine and in every version. Without the key, nobody
-    can create many strings that share a bucket. The hash (SipHash) is slower than in
+    Equal strings have the same result on every machine and in every version. Without the key,
+    nobody can create many strings that share a bucket. The hash (SipHash) is slower than that of
     `string_to_hash_bucket_fast`.
 
     Args:
@@ -85,7 +85,8 @@ def string_to_hash_bucket(
 ) -> Tensor:
     """Hashes each string to a bucket, with the hash function of early TensorFlow versions.
 
-    Use `string_to_hash_bucket_fast` in new programs: it is better and will never change.
+    Use `string_to_hash_bucket_fast` in new programs: its hash function is better and will never
+    change.
 
     Args:
         string_tensor: The strings.

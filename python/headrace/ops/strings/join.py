@@ -27,7 +27,7 @@ def string_join(
 
     Args:
         inputs: A list of string tensors of the same shape. A scalar is used for every element.
-        separator: The string between two parts.
+        separator: The string to insert between two parts.
         name: Name of the operation.
 
     Raises:

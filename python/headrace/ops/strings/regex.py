@@ -1,7 +1,7 @@
 """Matching and replacing with regular expressions.
 
-Expressions have the syntax of RE2. The search is native, does not hold the GIL, and runs in time
-proportional to the length of the text.
+Expressions use RE2 syntax. The search is native, does not hold the GIL, and takes time proportional
+to the length of the text.
 
 Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
 """
@@ -32,9 +32,8 @@ def regex_replace(
     Args:
         input: The strings.
         pattern: The expression, a scalar, in RE2 syntax: no look-around and no backreferences.
-        rewrite: The replacement, a scalar. `\0` is the whole match, and `\1` to `\9` are its
-            groups.
-        replace_global: If True, replaces every match. If False, only the first.
+        rewrite: The replacement, a scalar. `\0` is the whole match, and `\1` to `\9` are groups.
+        replace_global: If True, replaces every match. If False, replaces only the first match.
         name: Name of the operation.
 
     Returns:

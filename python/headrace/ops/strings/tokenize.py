@@ -1,6 +1,6 @@
 """Converts text to token numbers with a `tokenizer.json`.
 
-Source: the crate `tokenizers`, on which the PyPI package of the same name is based.
+Source: the `tokenizers` crate, on which the PyPI package of the same name is based.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def tokenize(
     padding: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Converts a text to token numbers, in the same way as the package `tokenizers`.
+    """Converts a text to token numbers, in the same way as the `tokenizers` package.
 
     The result is the same as `Tokenizer.from_file(tokenizer).encode(text,
     add_special_tokens=...).ids`. The model, the normalizer, added tokens, truncation and padding
     come from the file. Added and special tokens are also recognised if they are written in the
     text.
 
-    The file is read when the function is traced, once for all threads. The state of a pipeline
-    includes its content.
+    The file is read when the function is traced, once for all threads. A pipeline's state includes
+    the content of the file.
 
     Args:
         tokenizer: The path or URL of a `tokenizer.json`, from `Tokenizer.save` of `tokenizers` or
@@ -47,11 +47,11 @@ def tokenize(
         name: Name of the operation.
 
     Returns:
-        An int32 vector of numbers from 0.
+        An int32 vector of token numbers, which start at 0.
 
     Raises:
         FailedPreconditionError: If the path is a directory.
-        InvalidArgumentError: If the file is not a `tokenizer.json`, or uses random draws (dropout).
+        InvalidArgumentError: If the file is not a `tokenizer.json`, or uses randomness (dropout).
             When run, if the text is not UTF-8.
         NotFoundError: If the file does not exist.
         TypeError: If `tokenizer` is not a path.

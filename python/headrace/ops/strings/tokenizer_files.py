@@ -24,14 +24,14 @@ _SPECIAL: Final = re.compile(r"\b(?:bos|eos|unk|sep|pad|cls|mask)_token\b")
 
 @dataclass(frozen=True)
 class TokenizerFolder:
-    """The content of a tokenizer's folder.
+    """The content of a tokenizer folder.
 
     Attributes:
         path: The folder.
-        tokenizer: The text of its `tokenizer.json`.
-        templates: Its chat templates by name; the main one is named "default".
-        variables: Its special tokens by name, such as `eos_token`.
-        has_config: Whether it has a `tokenizer_config.json`.
+        tokenizer: The text of `tokenizer.json`.
+        templates: The chat templates by name. The main template is named "default".
+        variables: The special tokens by name, such as `eos_token`.
+        has_config: Whether the folder has a `tokenizer_config.json`.
     """
 
     path: str
@@ -44,12 +44,12 @@ class TokenizerFolder:
         """Returns the name and the text of a template, chosen as in transformers.
 
         Args:
-            requested: A name in this folder, the path of a `.jinja` file or the text of a template.
-                None for the main template.
+            requested: The name of a template in this folder, the path of a `.jinja` file or the
+                text of a template. None for the main template.
             has_tools: Whether the conversations may have tools.
 
         Raises:
-            InvalidArgumentError: If it uses special tokens, and the folder has no
+            InvalidArgumentError: If the template uses special tokens and the folder has no
                 `tokenizer_config.json`.
             NotFoundError: If there is no such template.
         """
@@ -90,7 +90,7 @@ def checked_path(op: str, path: object, what: str) -> str:
     """Returns the path of a tokenizer.
 
     Raises:
-        TypeError: If it is not a path.
+        TypeError: If the value is not a path.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
@@ -105,7 +105,7 @@ def tokenizer_json(op: str, path: str) -> bytes:
     """Returns the content of a `tokenizer.json`.
 
     Raises:
-        OpError: If it cannot be read.
+        OpError: If the file cannot be read.
     """
     if storage.is_directory(path):
         raise FailedPreconditionError(
@@ -142,7 +142,7 @@ def read_folder(folder: str) -> TokenizerFolder:
 
     Raises:
         InvalidArgumentError: If one of the files is invalid.
-        NotFoundError: If there is no such folder, or no `tokenizer.json` in it.
+        NotFoundError: If the folder does not exist, or contains no `tokenizer.json`.
     """
     if not storage.is_directory(folder):
         raise NotFoundError(

@@ -95,7 +95,7 @@ def squeeze(
     """Calls `ops.squeeze`. Also accepts `squeeze_dims`, the old name of `axis`.
 
     Raises:
-        ValueError: If both names are given, the axis does not exist or its size is known not to be
+        ValueError: If both names are given, the axis does not exist, or its size is known not to be
             1.
     """
     return ops.squeeze(input, only_one("axis", axis, "squeeze_dims", squeeze_dims), name)

@@ -157,5 +157,5 @@ def numpy_function(
 def assert_type(
     tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Calls `ops.assert_type`, where `tf_type` is called `dtype`."""
+    """Calls `ops.assert_type`, which calls `tf_type` `dtype`."""
     return ops.assert_type(tensor, tf_type, message, name)

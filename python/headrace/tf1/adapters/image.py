@@ -143,7 +143,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names of the same argument.
+    """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names for the same argument.
 
     Raises:
         ValueError: If the image indices are passed twice, or the indices or the size are missing.
@@ -188,5 +188,5 @@ def extract_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.extract_image_patches`, where `sizes` is called `ksizes`."""
+    """Calls `ops.extract_image_patches`, which calls `sizes` `ksizes`."""
     return ops.extract_image_patches(images, sizes, strides, rates, padding, name)

@@ -166,7 +166,7 @@ def arg_max(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmax`. The old name of `tf.argmax`."""
+    """Calls `ops.argmax`. This is the old name of `tf.argmax`."""
     return ops.argmax(input, dimension, output_type, name)
 
 
@@ -176,7 +176,7 @@ def arg_min(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmin`. The old name of `tf.argmin`."""
+    """Calls `ops.argmin`. This is the old name of `tf.argmin`."""
     return ops.argmin(input, dimension, output_type, name)
 
 
@@ -204,7 +204,7 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.matmul` for matrices of float32. Ignores `a_is_sparse` and `b_is_sparse`.
+    """Calls `ops.matmul` for float32 matrices. Ignores `a_is_sparse` and `b_is_sparse`.
 
     Raises:
         TypeError: If a factor has the wrong type.
@@ -281,7 +281,7 @@ def verify_tensor_all_finite(
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides as in Python 2: integers are rounded down, and other numbers are divided exactly.
+    """Divides as in Python 2: integer results are rounded down, and other results are exact.
 
     Raises:
         TypeError: If the types differ.
@@ -295,7 +295,7 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x / y, rounded down to an integer. Unlike `floordiv`, it opens no name scope."""
+    """Returns x / y, rounded down to an integer. Unlike `floordiv`, this opens no name scope."""
     return binary("FloorDiv", x, y, name, allowed=REALS)
 
 
@@ -336,5 +336,5 @@ def multinomial(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Calls `ops.multinomial`, whose `name` is the last argument."""
+    """Calls `ops.multinomial`, where `name` is the last argument."""
     return ops.multinomial(logits, num_samples, seed, output_dtype, name)

@@ -49,7 +49,7 @@ def matrix_diag_part(
     """Calls `ops.matrix_diag_part`.
 
     Raises:
-        ValueError: If a matrix does not have the diagonal.
+        ValueError: If a matrix does not have this diagonal.
     """
     return ops.matrix_diag_part(input, k, padding_value, name)
 
@@ -60,7 +60,7 @@ def matrix_set_diag(
     """Calls `ops.matrix_set_diag`.
 
     Raises:
-        ValueError: If a matrix does not have that diagonal, or the new elements do not fit it.
+        ValueError: If a matrix does not have this diagonal, or the new elements do not fit.
     """
     return ops.matrix_set_diag(input, diagonal, k, name)
 
@@ -188,12 +188,12 @@ def reduce_logsumexp(
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """Selects elements of each row by index, along the last axis of `indices`.
+    """Selects elements from each row by index, along the last axis of `indices`.
 
     Args:
         params: The tensor.
-        indices: The positions, an integer tensor of a known rank. All axes except the last are the
-            same as in `params`.
+        indices: The positions, an integer tensor of known rank. All axes except the last have the
+            same sizes as in `params`.
         name: Name of the scope.
 
     Raises:

@@ -105,7 +105,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.weighted_cross_entropy_with_logits`. Accepts `targets`, an old name of `labels`.
+    """Calls `ops.weighted_cross_entropy_with_logits`. Accepts `targets`, the old name of `labels`.
 
     Raises:
         ValueError: If both names are given, an argument is missing, or shapes differ.

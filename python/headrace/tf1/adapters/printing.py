@@ -32,7 +32,7 @@ def print_v2(
     """Adds an operation that prints tensors and other values.
 
     Args:
-        *inputs: Tensors, strings, numbers, and lists, tuples and dicts of them.
+        *inputs: Tensors, strings, numbers, or lists, tuples and dicts of these.
         output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH",
             which appends to a file. Defaults to `sys.stderr`.
         summarize: The number of elements to print at each end of each axis. -1 prints all.

@@ -51,7 +51,7 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> Any:
-    """Calls `ops.split_at_bytes`; `sep` and `delimiter` are names of one argument.
+    """Calls `ops.split_at_bytes`; `sep` and `delimiter` are names for the same argument.
 
     Returns:
         A sparse tensor, or, with `result_type="RaggedTensor"`, a `RaggedTensor`.
@@ -135,7 +135,7 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.string_to_hash_bucket`; `input` is another name of `string_tensor`.
+    """Calls `ops.string_to_hash_bucket`; `input` is another name for `string_tensor`.
 
     Raises:
         TypeError: If `num_buckets` is missing.

@@ -29,13 +29,14 @@ def make_tensor_proto(
     """Converts a value to a message.
 
     Args:
-        values: A number, bool, string, nested lists of them, or an array. A message is returned as
-            it is.
+        values: A number, bool, string, nested lists of these, or an array. A message is returned
+            unchanged.
         dtype: The type. By default, it is inferred as in `tf.constant`.
         shape: The shape. Defaults to the shape of the value. If there are too few elements, the
             last one is repeated.
         verify_shape: Whether the value must already have `shape`.
-        allow_broadcast: Whether a single element is broadcast. Other values must then have `shape`.
+        allow_broadcast: Whether a single element is broadcast to `shape`. If True, any other value
+            must already have `shape`.
 
     Raises:
         TypeError: If an element cannot be converted to the type, or `verify_shape` is True and the
@@ -65,11 +66,11 @@ def make_tensor_proto(
 
 
 def make_ndarray(tensor: TensorProto) -> npt.NDArray[Any]:
-    """Returns the array in a message. Strings are an object array of bytes.
+    """Returns the array in a message. Strings become an object array of bytes.
 
     Raises:
         TypeError: If the argument is not a tensor message, or its type does not exist.
-        ValueError: If the message has more elements than its shape.
+        ValueError: If the message has more elements than its shape allows.
     """
     if not isinstance(tensor, TensorProto):
         raise TypeError(f"make_ndarray: got {tensor!r}, expected a TensorProto.")

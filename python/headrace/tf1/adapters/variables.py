@@ -1,4 +1,4 @@
-"""Variables with the arguments from TensorFlow 1, and old names of functions on variables.
+"""Variables with TensorFlow 1's arguments, and old names for functions on variables.
 
 Source: `tf.Variable`, `tf.get_variable`, `tf.variable_scope`, `tf.initialize_all_variables` and
 similar functions of TensorFlow 1.15.

@@ -1,8 +1,7 @@
-"""Session checkpoints: a program can continue from them in another process.
+"""Session checkpoints, from which a program can continue in another process.
 
-A checkpoint contains everything that a session keeps between two runs: the elements of its queues,
-the positions of its readers, its variables, including epoch counters, and the state of its random
-number generators.
+A checkpoint contains everything that a session keeps between two runs: queue elements, reader
+positions, variables (including epoch counters) and the states of random number generators.
 
 The file has the TFRecord format, so each record has a checksum. The first record is a JSON object
 with the version, the resources of the graph and the list of saved resources. The records of each

@@ -20,12 +20,12 @@ _Path: TypeAlias = "str | bytes | os.PathLike[str]"
 
 
 def save(session: Session, path: _Path) -> None:
-    """Saves the state of a session to a file, replacing an older file once it is complete.
+    """Saves the state of a session to a file. An old file is replaced once the new one is complete.
 
-    The state consists of the elements of the session's queues, the positions of its readers, all
-    its variables, including epoch counters, and the state of its random number generators. Running
-    queue runners pause between two steps and continue afterwards. Nothing is lost, and the results
-    of the program are exactly the same as without this call.
+    The state consists of the session's queue elements, reader positions, variables (including epoch
+    counters) and the states of its random number generators. Running queue runners pause between
+    two steps and continue afterwards. Nothing is lost, and the results of the program are exactly
+    the same as without this call.
 
     No other thread may run anything in the session during this call. Call it before
     `coord.request_stop()`: a stop drops the elements that the runners hold.
@@ -37,7 +37,7 @@ def save(session: Session, path: _Path) -> None:
     Raises:
         FailedPreconditionError: If a stop request cancelled a queue, a thread is waiting on a
             queue, a runner cannot be paused, or a reader is reading from a pipe. The message names
-            it. The old file is kept.
+            the cause. The old file is kept.
         NotFoundError: If the directory does not exist, or a reader is reading a file that was
             deleted.
         RuntimeError: If the session is closed.
@@ -56,15 +56,16 @@ def restore(session: Session, path: _Path) -> None:
     """Restores the state saved from another session.
 
     The graph must have been built by the same program. Call this function before you start the
-    queue runners, and instead of the initializers of variables or after them.
+    queue runners. Call it after the variable initializers, or instead of them.
 
     Args:
         session: The session.
         path: The path of the file.
 
     Raises:
-        DataLossError: If the file is damaged. After any error the session is unchanged.
-        FailedPreconditionError: If a queue runner of the session is running. The message names it.
+        DataLossError: If the file is damaged. After any error, the session is unchanged.
+        FailedPreconditionError: If a queue runner of the session is running. The message names the
+            runner.
         InvalidArgumentError: If the checkpoint was saved from a different graph or written by a
             newer version of headrace, or the size of a reader's file has changed. The message names
             the difference.

@@ -1,4 +1,4 @@
-"""Describes a graph's resources, to compare two graphs."""
+"""Describes a graph's resources, so that two graphs can be compared."""
 
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ Description: TypeAlias = dict[str, dict[str, Any]]
 
 
 def resource_ops(graph: Graph) -> dict[str, Operation]:
-    """Returns a graph's operations that have a resource in each session, by name."""
+    """Returns the operations of a graph that have a resource in each session, by name."""
     return {
         op.name: op
         for op in graph.get_operations()

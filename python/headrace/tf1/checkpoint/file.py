@@ -60,7 +60,7 @@ class CheckpointReader:
 
     Raises:
         DataLossError: If the file is damaged, or not a checkpoint.
-        InvalidArgumentError: If it was written by a newer version of headrace.
+        InvalidArgumentError: If the file was written by a newer version of headrace.
         NotFoundError: If the file does not exist.
     """
 
@@ -78,7 +78,7 @@ class CheckpointReader:
         raise damaged(self._path)
 
     def end(self) -> None:
-        """Raises DataLossError if the file does not end here."""
+        """Raises DataLossError unless the file ends here."""
         if next(self._records, None) != _END or next(self._records, None) is not None:
             raise damaged(self._path)
 

@@ -1,4 +1,4 @@
-"""Pauses all queue runners of a session between two steps, so that none holds an element."""
+"""Pauses all queue runners of a session between two steps, so that no runner holds an element."""
 
 import contextlib
 import logging
@@ -29,12 +29,12 @@ _log = logging.getLogger(__name__)
 def paused(session: Session) -> Iterator[None]:
     """Pauses all runners of a session between two steps for the duration of a `with` block.
 
-    A runner pauses before the runners that feed it. Otherwise, a step could wait for an element
-    that never arrives. A step also ends if its queue is full: the queue accepts the element, and
-    adds it as soon as space is free.
+    Each runner pauses before the runners that feed it. Otherwise, a step could wait for an element
+    that never arrives. A step can end even if its queue is full: the queue accepts the element and
+    adds it as soon as there is room.
 
     Raises:
-        FailedPreconditionError: If a runner cannot pause. All of them then continue.
+        FailedPreconditionError: If a runner cannot pause. All runners then continue.
     """
     pausing = session.runners.pausing
     with pausing.turn:

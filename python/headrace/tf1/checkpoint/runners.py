@@ -12,7 +12,7 @@ __all__ = ["Runner", "repeated_ops", "running"]
 
 
 def running(session: Session) -> list[Producer]:
-    """Returns the runners that are filling queues of a session."""
+    """Returns the runners that are filling queues in a session."""
     return [
         producer
         for producer in session.runners.of_graph(session.graph)
@@ -34,8 +34,8 @@ class Runner:
         producer: The `Producer`.
 
     Attributes:
-        name: The name of its queue.
-        ops: The operations that its threads repeat.
+        name: The name of the runner's queue.
+        ops: The operations that the runner's threads repeat.
         filled: The queues that these operations fill.
         drained: The queues that these operations drain.
     """
@@ -66,7 +66,7 @@ class Runner:
 
     @cached_property
     def entry(self) -> engine.Queue | None:
-        """The queue for which the runner waits at the start of a step, before it holds an element.
+        """The queue that the runner waits for at the start of a step, before it holds an element.
 
         None if a step may draw random numbers, take elements or change state before it waits.
         """

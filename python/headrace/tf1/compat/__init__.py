@@ -45,7 +45,7 @@ def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") ->
     """Returns bytes unchanged, and a string encoded.
 
     Raises:
-        TypeError: If the argument is neither.
+        TypeError: If the argument has any other type.
     """
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
@@ -58,7 +58,7 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
     """Returns a string unchanged, and bytes decoded.
 
     Raises:
-        TypeError: If the argument is neither.
+        TypeError: If the argument has any other type.
     """
     if isinstance(bytes_or_text, str):
         return bytes_or_text

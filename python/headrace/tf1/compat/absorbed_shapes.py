@@ -1,4 +1,4 @@
-"""Static shapes of the layers absorbed by `install(training="absorb")`.
+"""Static shapes for the layers that `install(training="absorb")` absorbs.
 
 Programs use their layers' shapes while they build the graph: for example, the next layer's weights
 depend on `net.get_shape().as_list()`. The rules here cover the common layers. The shape is unknown
@@ -28,8 +28,8 @@ def infer_shape(path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Te
     """Infers the shape of the result of a layer, loss, initializer or regularizer.
 
     Args:
-        path: The name after `tensorflow.`. For a layer class, this is a call of the layer: `args`
-            starts with the inputs, followed by the arguments of the class.
+        path: The name after `tensorflow.`. If it names a layer class, the shape is that of calling
+            the layer: `args` starts with the inputs, followed by the arguments of the class.
         args: The arguments.
         kwargs: The keyword arguments.
     """

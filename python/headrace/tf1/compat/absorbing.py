@@ -1,9 +1,10 @@
 """Models that can be built but not run: `install(training="absorb")`.
 
-Calling a layer, a loss or an optimizer returns an `Absorbed` object. It can replace a tensor, a
-layer, an optimizer or any other part of a model: you can call it, enter it, unpack it and calculate
-with it. As a tensor, it is the output of an operation of type "Absorbed", which no session runs. A
-run that needs such an operation fails with a report, so a program never receives made-up numbers.
+Calling a layer, a loss or an optimizer returns an `Absorbed` object. The object can replace a
+tensor, a layer, an optimizer or any other part of a model: you can call it, use it in a `with`
+statement, unpack it and calculate with it. As a tensor, it is the output of an operation of type
+"Absorbed", which no session runs. A run that needs such an operation fails with a report, so a
+program never receives made-up numbers.
 """
 
 import dis
@@ -65,7 +66,7 @@ _numbers: Final = itertools.count()
 
 
 def stand_in(root: str, path: str) -> StandIn:
-    """Returns the stand-in for a path. It absorbs calls if the path belongs to a model."""
+    """Returns the stand-in for a path. If the path belongs to a model, calls are absorbed."""
     return (StandIn if _REFUSED.match(path) else _Absorbing)(root, path)
 
 
@@ -175,7 +176,7 @@ class _Call:
 
 
 class Absorbed:
-    """The result of an absorbed call or a part of it, or an instance of a program's own class."""
+    """The result of an absorbed call, a part of this result, or an instance of a program's class."""
 
     # Turns `ndarray + absorbed` into `absorbed.__radd__(ndarray)`.
     __array_priority__ = 100
@@ -243,17 +244,17 @@ class Absorbed:
 
     @property
     def graph(self) -> Any:
-        """The graph of the result as a tensor."""
+        """The graph of the tensor that represents the result."""
         return self._absorbed.tensor().graph
 
     @property
     def name(self) -> str:
-        """The name of the result as a tensor."""
+        """The name of the tensor that represents the result."""
         return self._absorbed.tensor().name
 
     @property
     def dtype(self) -> DType:
-        """The type of the result as a tensor."""
+        """The type of the tensor that represents the result."""
         return self._absorbed.dtype
 
     @property

@@ -1,6 +1,6 @@
 """Names from before TensorFlow 1.0 that 1.15 no longer has, with their old arguments.
 
-With `tf.compat.install(before_1_0=True)` they take precedence over the names of 1.15.
+With `tf.compat.install(before_1_0=True)`, they take precedence over the names of 1.15.
 
 Source: TensorFlow 0.12.
 """
@@ -50,19 +50,19 @@ __all__ = [
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Tensor:
-    """Stacks tensors. The old name of `stack`."""
+    """Stacks tensors. This is the old name of `stack`."""
     return ops.stack(values, axis, name)
 
 
 def unpack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack"
 ) -> list[Tensor]:
-    """Splits a tensor into slices. The old name of `unstack`."""
+    """Splits a tensor into slices. This is the old name of `unstack`."""
     return ops.unstack(value, num, axis, name)
 
 
 def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
-    """Concatenates tensors along an axis, the first argument. The new order also works."""
+    """Concatenates tensors. The axis is the first argument, but the new order also works."""
     if isinstance(concat_dim, (list, tuple)):
         concat_dim, values = values, concat_dim
     if isinstance(concat_dim, (int, np.integer)) and isinstance(values, (list, tuple)):
@@ -71,14 +71,14 @@ def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
 
 
 def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Tensor]:
-    """Splits a tensor into equal parts along an axis, the first argument."""
+    """Splits a tensor into equal parts along an axis, which is the first argument."""
     return ops.split(value, num_split, split_dim, name=name)
 
 
 def sparse_split(
     split_dim: int, num_split: int, sp_input: ops.SparseTensor, name: str | None = None
 ) -> list[ops.SparseTensor]:
-    """Splits a sparse tensor along an axis, the first argument."""
+    """Splits a sparse tensor along an axis, which is the first argument."""
     return ops.sparse_split(sp_input, num_split, split_dim, name)
 
 
@@ -137,8 +137,8 @@ def image_summary(
 def initialize_all_variables() -> Operation:
     """Adds an initializer of global and local variables.
 
-    Until 0.7 all variables were global, including the counters of `num_epochs`, and this was the
-    only initializer that programs ran.
+    Until TensorFlow 0.7, all variables were global, including the epoch counters of `num_epochs`,
+    and this was the only initializer that programs ran.
     """
     return ops.variables_initializer([*ops.global_variables(), *ops.local_variables()])
 
@@ -217,7 +217,7 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     logits: TensorLike, labels: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of the softmax for class numbers. The logits come first."""
+    """Returns the cross entropy of the softmax, given class numbers. The logits come first."""
     return nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 

@@ -1,4 +1,4 @@
-"""Calls that make TensorFlow 1 programs run on TensorFlow 2. They have no effect here.
+"""Calls that make TensorFlow 1 programs run on TensorFlow 2, but have no effect here.
 
 Source: `tensorflow.compat.v1` of TensorFlow 2.
 """

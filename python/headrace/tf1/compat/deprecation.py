@@ -1,4 +1,4 @@
-"""Decorators for deprecated functions and arguments. Using them logs a warning.
+"""Decorators for deprecated functions and arguments, which log a warning when they are used.
 
 Source: `tensorflow.python.util.deprecation` of TensorFlow 1.15.
 """
@@ -32,7 +32,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     """Returns a decorator that logs a warning when the function is called.
 
     Args:
-        date: The removal date, such as "2020-01-31". None if it is not decided yet.
+        date: The removal date, such as "2020-01-31", or None if it has not been decided yet.
         instructions: The advice for the user.
         warn_once: Whether only the first call logs a warning.
 
@@ -65,13 +65,13 @@ def deprecated_args(
     Args:
         date: See `deprecated`.
         instructions: See `deprecated`.
-        *deprecated_arg_names_or_tuples: The names of the arguments. A pair of a name and a value
-            means that this value does not cause a warning.
+        *deprecated_arg_names_or_tuples: The names of the arguments. If you pass a pair of a name
+            and a value, this value does not cause a warning.
         warn_once: Whether each argument causes only one warning.
 
     Raises:
-        ValueError: See `deprecated`. It is also raised if no names are given, and by the decorator
-            if the function has no such argument.
+        ValueError: See `deprecated`. Also raised if no names are given, and by the decorator if the
+            function has no such argument.
     """
     _check(date, instructions)
     if not deprecated_arg_names_or_tuples:
@@ -136,14 +136,14 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
     """Returns the value of an argument that also has an old name.
 
     Raises:
-        ValueError: If both are passed.
+        ValueError: If both names are passed.
     """
     return only_one(new_name, new_value, old_name, old_value)
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Suppresses these warnings inside a `with` block, in the current thread."""
+    """Suppresses deprecation warnings inside a `with` block, in the current thread."""
     token = _is_silent.set(True)
     try:
         yield

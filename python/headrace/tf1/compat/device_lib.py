@@ -1,4 +1,4 @@
-"""The machine's devices, for programs that list them: only the CPU.
+"""The machine's devices, for programs that list them. The CPU is the only device.
 
 Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
 """
@@ -29,5 +29,5 @@ class DeviceAttributes:
 
 
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
-    """Returns the only device, on which all operations run."""
+    """Returns a list of the only device, on which all operations run."""
     return [DeviceAttributes(memory_limit=available_bytes())]

@@ -1,4 +1,4 @@
-"""Inspects functions.
+"""Inspects the arguments, names and code of functions.
 
 Source: `tensorflow.python.util.function_utils` of TensorFlow 1.15.
 """
@@ -15,8 +15,8 @@ def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
     """Returns the names of a function's positional arguments, without the `self` of a method.
 
     Args:
-        fn: A function, a method, an object with `__call__`, or a `functools.partial`. The bound
-            arguments of a `partial` are omitted.
+        fn: A function, a method, an object with `__call__`, or a `functools.partial`. Arguments
+            that a `partial` binds are omitted.
     """
     if isinstance(fn, functools.partial):
         rest = fn_args(fn.func)[len(fn.args) :]

@@ -1,7 +1,7 @@
 """Installs `headrace.tf1` as `tensorflow` in the process, so that programs run unchanged.
 
-A module is created for each path that a program imports. It has no names of its own: it looks names
-up in the modules that `paths.py` lists. Names and modules of TensorFlow that headrace lacks are
+A module is created for each path that a program imports. It has no names of its own, but looks them
+up in the modules that `paths.py` lists. TensorFlow names and modules that headrace lacks are
 stand-ins (`stand_ins.py`). A name that headrace has always takes precedence over a stand-in.
 """
 
@@ -37,26 +37,26 @@ def install(
     before_1_0: bool = False,
     training: Literal["refuse", "absorb"] = "refuse",
 ) -> ModuleType:
-    """Makes `import tensorflow` import headrace. Call it before the imports of a program.
+    """Makes `import tensorflow` import headrace. Call this before a program's imports.
 
     After `import tensorflow as tf`, `tf` has the names of `headrace.tf1`. Paths in
-    `tensorflow.python` and `tensorflow.contrib` also work. The change applies to all modules of the
+    `tensorflow.python` and `tensorflow.contrib` also work. The change applies to all modules in the
     process. A second call with the same arguments does nothing.
 
     Names and modules of TensorFlow 1.15 that headrace lacks, such as layers and optimizers, can be
-    imported. When they are used, they raise NotImplementedError, and the message names a
-    replacement. Names that TensorFlow 1.15 does not have either raise AttributeError and
+    imported. When you use them, they raise NotImplementedError with a message that names a
+    replacement. Names that don't exist in TensorFlow 1.15 either raise AttributeError and
     ImportError as usual, so `hasattr(tf, ...)` and `try: import ...` behave as in TensorFlow.
 
     Args:
         name: The module name to install, for example "tensorflow".
         before_1_0: Whether names and argument orders from before TensorFlow 1.0 take precedence
             over 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
-        training: How the parts of a model that headrace does not have behave, such as layers,
-            losses and optimizers. "refuse": a call raises NotImplementedError. "absorb": a call
-            returns a placeholder, so that a whole script can build its graph. A run that depends on
-            a placeholder raises UnimplementedError, which lists the calls to replace and their
-            lines. Runs that fetch only the input succeed.
+        training: How model parts that headrace lacks behave, such as layers, losses and optimizers.
+            "refuse": a call raises NotImplementedError. "absorb": a call returns a placeholder, so
+            that a whole script can build its graph. A run that depends on a placeholder raises
+            UnimplementedError, which lists the calls to replace with their line numbers. Runs that
+            fetch only the input succeed.
 
     Returns:
         The module.

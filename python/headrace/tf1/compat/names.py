@@ -1,8 +1,8 @@
 """The names and modules of TensorFlow 1.15.
 
-`names_1_15.txt` lists them, with one paragraph per module. For example, `train:` lists a module's
-public names, `python.ops/:` the modules inside a package, and `python.keras.layers/*:` the modules
-of a package that also has other names. `tf:` lists the names of `tensorflow` itself. For
+`names_1_15.txt` lists the names, with one paragraph per module. For example, `train:` lists a
+module's public names, `python.ops/:` the modules inside a package, and `python.keras.layers/*:` the
+modules of a package that also has other names. `tf:` lists the names of `tensorflow` itself. For
 `tensorflow.contrib`, only the first level is listed.
 """
 
@@ -50,7 +50,7 @@ def has_name(module: str, name: str) -> bool:
 
 
 def public_names(module: str) -> frozenset[str]:
-    """Returns the public names of the module at a path after `tensorflow.`. Empty if unlisted."""
+    """Returns a module's public names, given its path after `tensorflow.`. Empty if unlisted."""
     return _sections().get(module or "tf", frozenset())
 
 

@@ -42,11 +42,12 @@ _VALUES: Final = (str, bytes, numbers.Number, np.generic, np.ndarray, Tensor, li
 
 
 class StandIn:
-    """A name of TensorFlow that headrace lacks: a class, function, constant or module.
+    """A TensorFlow name that headrace lacks: a class, function, constant or module.
 
-    You can import it, pass it on, compare it with other classes, use it to annotate arguments and
-    to decorate functions (decorators such as `deprecated` return them unchanged), and derive a
-    class from it. Its attributes are also stand-ins. Any other use raises NotImplementedError.
+    You can import a stand-in, pass it on, compare it with other classes, derive a class from it,
+    and use it to annotate arguments and to decorate functions (decorators such as `deprecated`
+    return the functions unchanged). The attributes of a stand-in are also stand-ins. Any other use
+    raises NotImplementedError.
 
     Args:
         root: The name under which headrace is installed.
@@ -75,7 +76,7 @@ class StandIn:
         )
 
     def use(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Handles a call that does not decorate a function, by raising NotImplementedError."""
+        """Raises NotImplementedError for a call that does not decorate a function."""
         self.refuse()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -100,7 +101,7 @@ class StandIn:
 
     @functools.cached_property
     def base(self) -> type[Any]:
-        """The base class of the program's classes that derive from this name."""
+        """The base class for the program's classes that derive from this name."""
         stand_in = self
 
         def new(cls: type, *args: object, **kwargs: object) -> NoReturn:

@@ -1,7 +1,7 @@
-"""`tf.config`: the devices and options of the process, for programs that read or set them.
+"""`tf.config`: devices and options of the process, for programs that read or set them.
 
 The only device is the CPU. Programs can set values and read them back, but the values have no
-effect: only the options in `tf.ConfigProto` do.
+effect. Only the options in `tf.ConfigProto` do.
 
 Source: `tf.config` of TensorFlow 1.15.
 """

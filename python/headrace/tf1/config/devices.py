@@ -1,4 +1,4 @@
-"""The devices that a program can list: only the CPU.
+"""The devices that a program can list. The CPU is the only device.
 
 Source: `tf.config.list_physical_devices` and similar functions of TensorFlow 1.15.
 """
@@ -25,7 +25,7 @@ class PhysicalDevice(NamedTuple):
 
     Attributes:
         name: The name.
-        device_type: The kind.
+        device_type: The kind of device.
     """
 
     name: str
@@ -37,7 +37,7 @@ class LogicalDevice(NamedTuple):
 
     Attributes:
         name: The name.
-        device_type: The kind.
+        device_type: The kind of device.
     """
 
     name: str
@@ -84,7 +84,7 @@ def set_visible_devices(
 
     Args:
         devices: The devices to use.
-        device_type: Their kind. Defaults to all kinds.
+        device_type: The kind of the devices. Defaults to all kinds.
 
     Raises:
         ValueError: If the device does not exist.
@@ -108,7 +108,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Returns whether a GPU allocates memory as needed. Always raises, because there is no GPU.
+    """Returns whether a GPU allocates memory as needed. Always fails, because there is no GPU.
 
     Args:
         device: A GPU.

@@ -1,6 +1,6 @@
-"""`tf.config.optimizer`: options for TensorFlow's graph rewriting. They have no effect.
+"""`tf.config.optimizer`: options for TensorFlow's graph rewriting, which have no effect.
 
-headrace has its own rewrites, which don't change any result. To turn that off, configure the
+headrace has its own rewrites, which don't change any result. To turn them off, configure the
 session with `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))`, where
 `options` is `tf.OptimizerOptions(opt_level=-1)`.
 
@@ -28,7 +28,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Returns the options that were set, and two that always exist."""
+    """Returns the options that were set, plus two options that always exist."""
     return dict(_options)
 
 

@@ -1,4 +1,4 @@
-"""`tf.config.threading`: thread counts. They have no effect.
+"""`tf.config.threading`: thread counts, which have no effect.
 
 The engine uses the CPU cores that the process may use.
 
@@ -25,7 +25,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Stores the number of threads that run operations; it has no effect.
+    """Stores the number of threads that run operations, which has no effect.
 
     Args:
         num_threads: The number of threads. 0 lets the library choose.
@@ -39,7 +39,7 @@ def get_intra_op_parallelism_threads() -> int:
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Stores the number of threads that one operation may use; it has no effect.
+    """Stores the number of threads that one operation may use, which has no effect.
 
     Args:
         num_threads: The number of threads. 0 lets the library choose.

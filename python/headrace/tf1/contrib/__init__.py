@@ -1,4 +1,4 @@
-"""`tf.contrib`: its modules for input pipelines."""
+"""`tf.contrib`: only the modules for input pipelines."""
 
 from typing import TYPE_CHECKING
 

@@ -46,7 +46,7 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 def compute_weighted_loss(
     losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Tensor:
-    """Multiplies losses by weights, and returns the mean over the losses with nonzero weights.
+    """Multiplies losses by weights and returns the mean over the losses with nonzero weights.
 
     Args:
         losses: The losses, (batch, …).
@@ -110,7 +110,7 @@ def cosine_distance(
 def hinge_loss(
     logits: TensorLike, labels: TensorLike | None = None, scope: str | None = None
 ) -> Tensor:
-    """Returns how far each prediction is below a margin of 1. Does not add it to a collection.
+    """Returns how far each prediction is below a margin of 1, without adding it to a collection.
 
     Args:
         logits: The predictions. A number above 0 predicts 1.

@@ -126,7 +126,7 @@ def streaming_recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Returns the fraction of labels that are among the k largest predictions. Ties count.
+    """Returns the fraction of labels that are among the k largest predictions, including ties.
 
     Args:
         predictions: float32, (batch, classes): one number per class.
@@ -151,7 +151,7 @@ def accuracy(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the fraction of predictions that equal their labels, only for this batch.
+    """Returns the fraction of predictions in this batch that equal their labels.
 
     Args:
         predictions: Integers, strings or bools.

@@ -1,4 +1,4 @@
-"""`tf.estimator`: its input functions and mode keys, without its estimators."""
+"""`tf.estimator`: input functions and mode keys, but no estimators."""
 
 from typing import TYPE_CHECKING
 

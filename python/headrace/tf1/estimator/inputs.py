@@ -45,7 +45,7 @@ def numpy_input_fn(
         batch_size: The number of rows in a batch. The last batch can be smaller.
         num_epochs: The number of epochs. If None, there is no limit.
         shuffle: Whether rows are in random order. Required.
-        queue_capacity: The number of rows that the queue holds.
+        queue_capacity: The maximum number of rows in the queue.
         num_threads: The number of threads that fill the queue.
 
     Returns:

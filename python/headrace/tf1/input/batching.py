@@ -30,8 +30,8 @@ def batch(
     Args:
         tensors: One example: a list or dict of tensors.
         batch_size: The number of examples in a batch.
-        num_threads: The number of threads that compute examples. With more than one, the order is
-            not kept.
+        num_threads: The number of threads that compute examples. With more than one thread, the
+            order is not kept.
         capacity: The number of examples that the queue holds.
         enqueue_many: Whether each tensor has several examples (or none), one per row.
         shapes: The shapes of the tensors of one example, if they are unknown.

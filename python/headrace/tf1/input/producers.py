@@ -114,7 +114,7 @@ def input_producer(
             `local_variables_initializer` first.
         shuffle: Whether the rows are in a new random order in each epoch.
         seed: Makes the order repeatable.
-        capacity: The number of rows that the queue holds.
+        capacity: The maximum number of rows in the queue.
         shared_name: See `FIFOQueue`.
         summary_name: The name of a summary of how full the queue is. By default, there is no
             summary.

@@ -39,7 +39,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Returns the leaves of a structure in order.
 
     Args:
-        structure: The structure. A leaf returns a list that contains it.
+        structure: The structure. If it is a leaf, the result is a list that contains the leaf.
         expand_composites: Accepted for compatibility, but not used.
 
     Raises:
@@ -54,7 +54,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     """Returns a structure of the same form with the given leaves.
 
     Args:
-        structure: The form.
+        structure: A structure of the required form.
         flat_sequence: The leaves, in the order of `flatten`.
         expand_composites: Accepted for compatibility, but not used.
 
@@ -78,7 +78,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     """Calls a function for each leaf, or for corresponding leaves of several structures.
 
     Args:
-        func: Called with one leaf of each structure.
+        func: The function to call with one leaf from each structure.
         *structure: Structures of the same form.
         **kwargs: `check_types`: whether the types of lists, tuples and dicts must be the same.
 
@@ -151,7 +151,7 @@ def assert_shallow_structure(
     """Checks that a structure has the form of another one, or is nested more deeply.
 
     Args:
-        shallow_tree: The form.
+        shallow_tree: A structure of the required form.
         input_tree: The structure that can be nested more deeply.
         check_types: Whether the types of lists, tuples and dicts must be the same.
         expand_composites: Accepted for compatibility, but not used.
@@ -205,7 +205,7 @@ def map_structure_up_to(
     """Calls a function with the parts of structures at the leaves of another one.
 
     Args:
-        shallow_tree: The form.
+        shallow_tree: A structure of the required form.
         func: The function.
         *inputs: Structures that can be nested more deeply.
         **kwargs: See `map_structure`.

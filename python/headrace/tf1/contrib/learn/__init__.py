@@ -1,4 +1,4 @@
-"""`tf.contrib.learn`: its input functions, without its estimators."""
+"""`tf.contrib.learn`: input functions, but no estimators."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """Batches the rows that generators yield.
 
-Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which completes the last batch
-of the last epoch with rows of one more epoch. Here the last batch is smaller.
+Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills up the last batch
+of the last epoch with rows from one more epoch. Here, the last batch is smaller.
 """
 
 import threading
@@ -40,10 +40,10 @@ def generator_input_fn(
         batch_size: The number of rows in a batch. The last batch can be smaller.
         num_epochs: The number of epochs. If None, there is no limit.
         shuffle: Whether rows are in random order.
-        queue_capacity: The number of rows that the queue holds.
+        queue_capacity: The maximum number of rows in the queue.
         num_threads: The number of threads that fill the queue.
-        pad_value: If given, the last axes of rows can differ in size. Rows that are taken together
-            are padded with this value. Further padding within a batch is 0.
+        pad_value: If given, the last axes of rows can differ in size. Rows that are read together
+            are padded with this value. Any further padding within a batch is 0.
 
     Returns:
         A function. Each call adds a pipeline with a queue runner to the default graph and returns a

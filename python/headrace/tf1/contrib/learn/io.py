@@ -51,7 +51,7 @@ def read_batch_examples(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Creates batches of the records of files. Adds queue runners to the graph.
+    """Creates batches of records from files. Adds queue runners to the graph.
 
     Args:
         file_pattern: A file name or pattern, or a list of them.
@@ -60,11 +60,11 @@ def read_batch_examples(
         randomize_input: Whether files and records are in random order.
         num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit. The last batch may be smaller.
-        queue_capacity: The number of records that the queue holds.
+        queue_capacity: The maximum number of records in the queue.
         num_threads: The number of files to read at the same time.
         read_batch_size: The number of records to read at a time.
-        parse_fn: Called with a record before it enters the queue. By default, records are not
-            parsed.
+        parse_fn: The function to call with each record before it enters the queue. By default,
+            records are not parsed.
         name: Name scope of the operations.
         seed: The seed of the order.
 
@@ -93,7 +93,7 @@ def read_keyed_batch_examples(
     name: str | None = None,
     seed: int | None = None,
 ) -> tuple[Tensor, Any]:
-    """Creates batches of the records of files, with their keys; see `read_batch_examples`.
+    """Creates batches of records from files, with their keys; see `read_batch_examples`.
 
     Args:
         file_pattern: See `read_batch_examples`.
@@ -109,7 +109,7 @@ def read_keyed_batch_examples(
         seed: See `read_batch_examples`.
 
     Returns:
-        The keys of the records of a batch, a string vector, and the batch.
+        The record keys of a batch, a string vector, and the batch.
 
     Raises:
         ValueError: See `read_batch_examples`.
@@ -155,7 +155,7 @@ def read_batch_features(
     reader_num_threads: int = 1,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Creates batches of the features of `tf.train.Example` records.
+    """Creates batches of features from `tf.train.Example` records.
 
     Args:
         file_pattern: See `read_batch_examples`.
@@ -193,7 +193,7 @@ def read_batch_record_features(
     reader_num_threads: int = 1,
     name: str | None = "dequeue_record_examples",
 ) -> dict[str, Any]:
-    """Creates batches of the features of TFRecord files; see `read_batch_features`.
+    """Creates batches of features from TFRecord files; see `read_batch_features`.
 
     Args:
         file_pattern: See `read_batch_examples`.
@@ -206,7 +206,7 @@ def read_batch_record_features(
         name: See `read_batch_examples`.
 
     Returns:
-        A batch: the tensors of the features by their names.
+        A batch: the feature tensors by name.
 
     Raises:
         ValueError: See `read_batch_examples`.
@@ -238,7 +238,7 @@ def read_keyed_batch_features(
     parse_fn: Callable[[Tensor], Any] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Creates batches of features with the records' keys, parsed in advance into a second queue.
+    """Creates batches of features and record keys, parsed in advance into a second queue.
 
     Args:
         file_pattern: See `read_batch_examples`.
@@ -249,15 +249,15 @@ def read_keyed_batch_features(
         num_epochs: See `read_batch_examples`.
         queue_capacity: See `read_batch_examples`.
         reader_num_threads: The number of files to read at the same time.
-        feature_queue_capacity: The number of parsed batches that the second queue holds.
-        num_enqueue_threads: The number of threads that parse. With more than one, the order of
-            batches is not kept.
-        parse_fn: Called with a record. Returns the bytes of the `tf.train.Example` to parse.
+        feature_queue_capacity: The maximum number of parsed batches in the second queue.
+        num_enqueue_threads: The number of threads that parse. With more than one thread, the order
+            of batches is not kept.
+        parse_fn: A function that accepts a record and returns the bytes of the `tf.train.Example`
+            to parse.
         name: See `read_batch_examples`.
 
     Returns:
-        The keys of the records of a batch, a string vector, and the tensors of the features by
-        their names.
+        The record keys of a batch, a string vector, and the feature tensors by name.
 
     Raises:
         ValueError: See `read_batch_examples`.
@@ -295,7 +295,7 @@ def read_keyed_batch_features_shared_queue(
     parse_fn: Callable[[Tensor], Any] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Calls `read_keyed_batch_features`. Workers of one process share the file names."""
+    """Calls `read_keyed_batch_features`. Workers in one process share the file names."""
     return read_keyed_batch_features(
         *(file_pattern, batch_size, features, reader, randomize_input, num_epochs),
         *(queue_capacity, reader_num_threads, feature_queue_capacity, num_queue_runners),
@@ -313,11 +313,11 @@ def queue_parsed_features(
     """Prefetches parsed features through a queue that a queue runner fills.
 
     Args:
-        parsed_features: Tensors and sparse tensors by their names, as from `tf.parse_example`.
+        parsed_features: Tensors and sparse tensors by name, as from `tf.parse_example`.
         keys: The keys of the records (optional).
-        feature_queue_capacity: The number of batches that the queue holds.
-        num_enqueue_threads: The number of threads that fill it. With more than one, the order of
-            batches is not kept.
+        feature_queue_capacity: The maximum number of batches in the queue.
+        num_enqueue_threads: The number of threads that fill the queue. With more than one thread,
+            the order of batches is not kept.
         name: Name scope of the operations.
 
     Returns:

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: its data sets, without its layers and training.
+"""`tf.contrib.slim`: data sets, but no layers or training.
 
 Source: `tf.contrib.slim` of TensorFlow 1.15.
 """

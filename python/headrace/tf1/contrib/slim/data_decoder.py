@@ -17,7 +17,7 @@ class DataDecoder(ABC):
 
     @abstractmethod
     def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
-        """Returns the tensors of the items of a record.
+        """Returns the item tensors of a record.
 
         Args:
             data: The record, in the form that the decoder accepts.

@@ -12,15 +12,15 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """A data set: files, their reader and decoder, and metadata. All arguments are attributes.
+    """A data set: files, their reader and decoder, and metadata. Arguments become attributes.
 
     Args:
         data_sources: The files: names or patterns.
-        reader: The class of readers, such as `tf.TFRecordReader`.
+        reader: The reader class, such as `tf.TFRecordReader`.
         decoder: Decodes records to items. It has the methods `list_items` and `decode`.
         num_samples: The number of examples.
         items_to_descriptions: A description of each item, in words.
-        **kwargs: Anything else, such as `num_classes`.
+        **kwargs: Any other metadata, such as `num_classes`.
     """
 
     def __init__(

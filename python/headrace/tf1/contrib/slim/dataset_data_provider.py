@@ -15,7 +15,7 @@ __all__ = ["DatasetDataProvider"]
 
 
 class DatasetDataProvider(DataProvider):
-    """Provides the tensors of one example of a data set. Adds queue runners to the graph.
+    """Provides the tensors of one example from a data set. Adds queue runners to the graph.
 
     Args:
         dataset: The data set.
@@ -24,10 +24,10 @@ class DatasetDataProvider(DataProvider):
         shuffle: Whether files and records are in random order.
         num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit.
-        common_queue_capacity: The number of records that the queue holds.
+        common_queue_capacity: The maximum number of records in the queue.
         common_queue_min: The minimum number of records that stay in the queue, which keeps them
             well shuffled.
-        record_key: The name of the item that holds the key of the record.
+        record_key: The name of the item that contains the record key.
         seed: The seed of the order.
         scope: Name scope of the operations.
 

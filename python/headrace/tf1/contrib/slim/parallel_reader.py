@@ -52,7 +52,7 @@ class ParallelReader:
             name: Accepted for compatibility, but not used.
 
         Returns:
-            The key and the record of the next example: string scalars.
+            The key and the record of the next example, as string scalars.
         """
         enqueues = [self._common_queue.enqueue(reader.read(queue)) for reader in self._readers]
         add_queue_runner(QueueRunner(self._common_queue, enqueues))
@@ -85,14 +85,14 @@ def parallel_read(
         reader_kwargs: Arguments for each reader.
         shuffle: Whether files and records are in random order.
         dtypes: The types of the key and the record. Defaults to strings.
-        capacity: The number of records that the queue holds.
+        capacity: The maximum number of records in the queue.
         min_after_dequeue: The minimum number of records that stay in the queue, if `shuffle` is
             True.
         seed: The seed of the order.
         scope: Name scope of the operations.
 
     Returns:
-        The key and the record of the next example: string scalars.
+        The key and the record of the next example, as string scalars.
 
     Raises:
         ValueError: If there are no files.
@@ -130,7 +130,7 @@ def single_pass_read(
         scope: Name scope of the operations.
 
     Returns:
-        The key and the record of the next example: string scalars.
+        The key and the record of the next example, as string scalars.
 
     Raises:
         ValueError: If there are no files.

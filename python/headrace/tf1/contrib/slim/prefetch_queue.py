@@ -25,12 +25,12 @@ def prefetch_queue(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Returns a queue that a runner fills with tensors, so that they are computed in advance.
+    """Returns a queue that a runner fills with tensors computed in advance.
 
     Args:
         tensors: A list or dict of tensors. `dequeue` returns the same structure.
-        capacity: The number of batches that the queue holds.
-        num_threads: The number of threads that compute them.
+        capacity: The maximum number of batches in the queue.
+        num_threads: The number of threads that compute batches.
         dynamic_pad: Whether shapes can be partially known.
         shared_name: Name of the queue in the session.
         name: Name scope of the operations.

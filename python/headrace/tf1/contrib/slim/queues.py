@@ -20,15 +20,15 @@ _GRACE_SECONDS: Final = 120
 
 
 class NestedQueueRunnerError(Exception):
-    """The error for a `QueueRunners` block inside another one."""
+    """Raised when a `QueueRunners` block is entered inside another one."""
 
 
 @contextmanager
 def QueueRunners(session: Session) -> Iterator[None]:
-    """Starts the queue runners of the default graph, and stops them after the `with` block.
+    """Starts the queue runners of the default graph and stops them after the `with` block.
 
-    At the end, it raises the error that ended a runner, unless the input simply ended. If threads
-    do not stop within two minutes, it closes the session.
+    At the end of the block, the error that ended a runner is raised, unless the input simply ended.
+    If threads do not stop within two minutes, the session is closed.
 
     Args:
         session: The session to run in.

@@ -62,7 +62,7 @@ class ItemHandlerCallback(ItemHandler):
 
     Args:
         keys: Names of features.
-        func: Called with a dict of the tensors. Returns the item.
+        func: A function that accepts a dict of the tensors and returns the item.
     """
 
     def __init__(self, keys: str | Sequence[str], func: Callable[[Mapping[str, Any]], Any]) -> None:
@@ -143,7 +143,7 @@ class LookupTensor(Tensor):
 
     Args:
         tensor_key: See `Tensor`.
-        table: The table, of `tf.contrib.lookup`.
+        table: The table, from `tf.contrib.lookup`.
         shape_keys: See `Tensor`.
         shape: See `Tensor`.
         default_value: The value of missing elements of a sparse feature, which is also looked up.
@@ -161,7 +161,7 @@ class LookupTensor(Tensor):
         self._table = table
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
-        """Returns the values of the table."""
+        """Returns the values from the table."""
         return self._table.lookup(super().tensors_to_item(keys_to_tensors))
 
 
@@ -233,9 +233,9 @@ class Image(ItemHandler):
     """A handler that decodes an image.
 
     Args:
-        image_key: The name of the feature with the bytes. Defaults to "image/encoded".
-        format_key: The name of the feature with the format. Defaults to "image/format". "raw" and
-            "RAW" are not decoded.
+        image_key: The name of the feature with the image bytes. Defaults to "image/encoded".
+        format_key: The name of the feature with the format. Defaults to "image/format". If the
+            format is "raw" or "RAW", the image is not decoded.
         shape: The shape of the image, required for "raw".
         channels: The number of channels.
         dtype: The type of the image.

@@ -1,4 +1,4 @@
-"""Creates batches whose examples all belong to one bucket.
+"""Creates batches whose examples all belong to the same bucket.
 
 Each bucket has a queue. One runner puts each example into its bucket's queue. Another runner moves
 batches from these queues into a common output queue.
@@ -45,14 +45,14 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Creates batches whose examples are all from one bucket. Adds queue runners to the graph.
+    """Creates batches with all examples from the same bucket. Adds queue runners to the graph.
 
     Args:
         tensors: One example: a list or dict of tensors and sparse tensors.
-        which_bucket: The bucket of the example, an int32 scalar from 0. Examples with any other
-            number are dropped.
+        which_bucket: The bucket number of the example, an int32 scalar starting at 0. Examples with
+            an invalid number are dropped.
         batch_size: The number of examples in a batch: an int, an int32 scalar, or a list with one
-            per bucket.
+            number per bucket.
         num_buckets: The number of buckets.
         num_threads: The number of threads that compute examples.
         capacity: The maximum number of waiting batches, and of waiting examples in each bucket.
@@ -66,8 +66,8 @@ def bucket(
         name: Name scope of the operations.
 
     Returns:
-        The bucket of the batch, an int32 scalar, and the batch: a list, or a dict if `tensors` is a
-        dict.
+        The bucket number of the batch, an int32 scalar, and the batch: a list, or a dict if
+        `tensors` is a dict.
 
     Raises:
         ValueError: If `num_buckets` is less than 1, `tensors` is empty, a list does not have

@@ -27,7 +27,7 @@ class HParams:
 
     Args:
         hparam_def: Not supported.
-        model_structure: Anything; see `get_model_structure`.
+        model_structure: Any value; see `get_model_structure`.
         **kwargs: The hyperparameters.
 
     Raises:
@@ -94,7 +94,7 @@ class HParams:
             del self._hparam_types[name]
 
     def parse(self, values: str) -> HParams:
-        """Replaces values with those in a line such as `rate=0.1,layers=[3,4],name=a`.
+        """Replaces values with the values in a line such as `rate=0.1,layers=[3,4],name=a`.
 
         Args:
             values: The line.
@@ -110,7 +110,7 @@ class HParams:
         return self.override_from_dict(parse_values(values, types))
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Replaces values with those in a dict; see `set_hparam`.
+        """Replaces values with the values in a dict; see `set_hparam`.
 
         Returns:
             This object.
@@ -144,7 +144,7 @@ class HParams:
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def parse_json(self, values_json: str) -> HParams:
-        """Replaces values with those in a JSON object; see `set_hparam`.
+        """Replaces values with the values in a JSON object; see `set_hparam`.
 
         Returns:
             This object.

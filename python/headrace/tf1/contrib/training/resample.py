@@ -27,7 +27,7 @@ def resample_at_rate(
     The number of copies of an example has a Poisson distribution whose mean is its rate.
 
     Args:
-        inputs: Tensors of a batch, (batch, …).
+        inputs: The tensors of a batch, (batch, …).
         rates: The mean number of copies of each example, a float vector.
         scope: Name of the scope.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
@@ -35,8 +35,8 @@ def resample_at_rate(
         back_prop: Has no effect, because there are no gradients.
 
     Returns:
-        The tensors of the copies, (copies, …): the first copies of all examples, then their second
-        copies, and so on. There may be no copies.
+        The copied tensors, (copies, …): first the first copy of each example, then the second
+        copies, and so on. There may be no copies at all.
     """
     with name_scope(scope, "resample_at_rate", list(inputs)):
         means = ops.convert_to_tensor(rates, name="rates")
@@ -73,17 +73,17 @@ def weighted_resample(
     The mean weight is estimated from the batches so far, in local variables.
 
     Args:
-        inputs: Tensors of a batch, (batch, …).
+        inputs: The tensors of a batch, (batch, …).
         weights: The weight of each example, a float32 vector.
         overall_rate: The mean number of copies of all examples.
         scope: The name of the scope and of the variable scope.
-        mean_decay: The weight of the old estimate in the new one, after the first batches.
+        mean_decay: The weight of the old estimate in the new one, once `warmup` is over.
         warmup: The number of batches at the start for which the plain mean is used.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             random numbers.
 
     Returns:
-        The tensors of the copies, as from `resample_at_rate`, and the rate of each copy.
+        The copied tensors, as from `resample_at_rate`, and the rate of each copy.
     """
     converted: list[Any] = [ops.convert_to_tensor(tensor) for tensor in inputs]
     with name_scope(scope, "weighted_resample", converted) as inner:

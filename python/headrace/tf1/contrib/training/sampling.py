@@ -34,8 +34,8 @@ def rejection_sample(
 
     Args:
         tensors: One example, or several along the first axis if `enqueue_many` is True.
-        accept_prob_fn: Called with the tensors of one example. Returns the probability of keeping
-            it, a float32 scalar from 0 to 1.
+        accept_prob_fn: A function that accepts the tensors of one example and returns the
+            probability of keeping the example, a float32 scalar from 0 to 1.
         batch_size: The number of examples in a batch.
         queue_threads: The number of threads that fill the queue.
         enqueue_many: Whether the tensors contain several examples.
@@ -79,19 +79,19 @@ def stratified_sample(
 
     Args:
         tensors: One example, or several along the first axis if `enqueue_many` is True.
-        labels: The class of the example, an integer scalar from 0, or a vector of classes for
-            several examples.
+        labels: The class number of the example, an integer scalar starting at 0, or a vector of
+            class numbers for several examples.
         target_probs: The probability of each class in batches: a vector that sums to 1.
         batch_size: The number of examples in a batch.
-        init_probs: The probability of each class in the input. By default, it is estimated from the
-            input.
+        init_probs: The probability of each class in the input. By default, the probabilities are
+            estimated.
         enqueue_many: Whether the tensors contain several examples.
         queue_capacity: The number of examples that wait for selection, if `enqueue_many` is True.
         threads_per_queue: The number of threads that fill each queue.
         name: Name scope of the operations.
 
     Returns:
-        The tensors of a batch, and its classes, with the dtype of `labels`.
+        The tensors of a batch and the class numbers, with the dtype of `labels`.
 
     Raises:
         TypeError: If the labels are not integers.

@@ -43,10 +43,10 @@ def batch_sequences_with_states(
     make_keys_unique_seed: int | None = None,
     name: str | None = None,
 ) -> NextQueuedSequenceBatch:
-    """Cuts sequences into equally long segments, and batches them with a queue runner.
+    """Cuts sequences into segments of equal length and batches them with a queue runner.
 
-    A batch has one segment from each of `batch_size` sequences. The next batch has the following
-    segments, once `save_state` has run for each state.
+    A batch has one segment from each of `batch_size` sequences. Once `save_state` has run for each
+    state, the next batch contains the following segments.
 
     Args:
         input_key: The key of a sequence, a scalar string. Sequences that are held at the same time
@@ -56,7 +56,7 @@ def batch_sequences_with_states(
         input_context: The values for the whole sequence, by name: dense tensors of known shape, or
             sparse tensors.
         input_length: The number of steps that are not padding, a scalar int32. It is required
-            unless `pad` is True; by default, all steps count.
+            unless `pad` is True. By default, all steps count.
         initial_states: The states at the start of a sequence, by name. Their shapes must be known.
         num_unroll: The number of steps in a segment.
         batch_size: The number of segments in a batch, an integer or a scalar int32.
@@ -64,9 +64,9 @@ def batch_sequences_with_states(
         capacity: The number of sequences that are held at the same time.
         allow_small_batch: Whether batches can be smaller at the end of the input.
         pad: Whether sequences are padded to a multiple of `num_unroll`, with 0, False or "". If
-            False, their length must be such a multiple.
+            False, their length must already be a multiple.
         make_keys_unique: Whether a random number is appended to each key.
-        make_keys_unique_seed: The seed of these numbers.
+        make_keys_unique_seed: The seed of the random numbers.
         name: Name of the scope.
 
     Returns:

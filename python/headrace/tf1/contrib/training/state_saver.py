@@ -1,7 +1,8 @@
 """Cuts sequences into segments, with a state that passes from each segment to the next.
 
-Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. TensorFlow checks more:
-here, shapes that are known while the graph is built are not compared again when it runs.
+Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. TensorFlow has more
+checks: here, shapes that are known while the graph is built are not compared again when the graph
+runs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _Tensors = dict[str, Tensor]
 
 
 class NextQueuedSequenceBatch:
-    """A batch of segments of different sequences. `SequenceQueueingStateSaver` creates it.
+    """A batch of segments from different sequences, created by `SequenceQueueingStateSaver`.
 
     Args:
         state_saver: The state saver of the batch.
@@ -60,30 +61,30 @@ class NextQueuedSequenceBatch:
 
     @property
     def total_length(self) -> Tensor:
-        """The lengths of the whole sequences: a vector of int32."""
+        """The lengths of the whole sequences, an int32 vector."""
         return self._total_length
 
     @property
     def length(self) -> Tensor:
         """The number of steps in each segment, without padding.
 
-        A vector of int32, 0 to `num_unroll`.
+        An int32 vector with values from 0 to `num_unroll`.
         """
         return self._length
 
     @property
     def batch_size(self) -> Tensor:
-        """The number of segments: a scalar int32."""
+        """The number of segments, an int32 scalar."""
         return self._batch_size
 
     @property
     def insertion_index(self) -> Tensor:
-        """The arrival number of each sequence, starting at -2**63: a vector of int64."""
+        """The arrival number of each sequence, an int64 vector. Numbers start at -2**63."""
         return self._indices
 
     @property
     def key(self) -> Tensor:
-        """The key of each segment, such as "00001_of_00003:key": a vector of strings."""
+        """The key of each segment, such as "00001_of_00003:key", a string vector."""
         return self._keys
 
     @property
@@ -93,12 +94,12 @@ class NextQueuedSequenceBatch:
 
     @property
     def sequence(self) -> Tensor:
-        """The number of each segment in its sequence, from 0: a vector of int32."""
+        """The index of each segment in its sequence, starting at 0, an int32 vector."""
         return self._sequence
 
     @property
     def sequence_count(self) -> Tensor:
-        """The number of segments of each sequence: a vector of int32."""
+        """The number of segments in each sequence, an int32 vector."""
         return self._sequence_count
 
     @property
@@ -118,8 +119,8 @@ class NextQueuedSequenceBatch:
             state_name: The name of the state.
 
         Returns:
-            A tensor with one row per segment. It is the initial state for the first segment of a
-            sequence, and the state saved with the previous segment for the others.
+            A tensor with one row per segment. The row of a sequence's first segment is the initial
+            state. Other rows are the states saved with the previous segments.
 
         Raises:
             KeyError: If the state does not exist.
@@ -129,11 +130,11 @@ class NextQueuedSequenceBatch:
     def save_state(self, state_name: str, value: TensorLike, name: str | None = None) -> Operation:
         """Adds an operation that saves the states for the next segments.
 
-        It must run for each batch and each state, because the next segments wait for it.
+        The operation must run for each batch and each state, because the next segments wait for it.
 
         Args:
             state_name: The name of the state.
-            value: The states, in the shape of `state(state_name)`.
+            value: The states, with the shape of `state(state_name)`.
             name: Name of the scope.
 
         Raises:
@@ -164,7 +165,7 @@ class NextQueuedSequenceBatch:
 
 
 class SequenceQueueingStateSaver:
-    """Cuts sequences into segments of the same length, and returns them in batches.
+    """Cuts sequences into segments of equal length and returns them in batches.
 
     A batch has one segment from each of `batch_size` sequences. Sequences are returned in order of
     arrival, and the segments of a sequence follow each other. A queue runner must run
@@ -263,7 +264,7 @@ class SequenceQueueingStateSaver:
 
     @property
     def next_batch(self) -> NextQueuedSequenceBatch:
-        """The next batch of segments. It is always the same object."""
+        """The next batch of segments, always as the same object."""
         _ = self.prefetch_op
         if self._next_batch is None:
             with name_scope(None), name_scope(self._scope):

@@ -200,7 +200,7 @@ def matrix_diag_part(
         uppermost first.
 
     Raises:
-        ValueError: If a matrix does not have the diagonal.
+        ValueError: If a matrix does not have this diagonal.
     """
 
     def infer(matrices: Tensor, which: Tensor, _padding: Tensor) -> Outputs:
@@ -250,7 +250,7 @@ def matrix_set_diag(
         name: Name of the operation.
 
     Raises:
-        ValueError: If a matrix does not have that diagonal, or the new elements do not fit it.
+        ValueError: If a matrix does not have this diagonal, or the new elements do not fit.
     """
 
     def infer(matrices: Tensor, values: Tensor, which: Tensor) -> Outputs:

@@ -1,8 +1,8 @@
 """`tf.contrib.learn.datasets.mnist`: handwritten digits, read from local files into memory.
 
-Programs know it as `tensorflow.examples.tutorials.mnist.input_data`.
+Programs usually import it as `tensorflow.examples.tutorials.mnist.input_data`.
 
-Source: `tensorflow.examples.tutorials.mnist.input_data` of TensorFlow 1.15. The files have the IDX
+Source: `tensorflow.examples.tutorials.mnist.input_data` of TensorFlow 1.15. The files are in IDX
 format.
 """
 
@@ -60,10 +60,10 @@ class DataSet:
         labels: The labels: (n,), or one-hot rows.
         fake_data: If True, batches are constants, and `images` and `labels` are not used.
         one_hot: Whether the labels of fake batches are one-hot.
-        dtype: float32 for images from 0 to 1, uint8 for images as they are.
+        dtype: float32 for pixels from 0 to 1, uint8 for unchanged pixels.
         reshape: Whether an image is flattened to a row of pixels.
-        seed: The seed of NumPy's global random numbers, which are used to shuffle. Defaults to the
-            seed of the graph.
+        seed: The seed of NumPy's global random numbers, which determine the shuffling. Defaults to
+            the seed of the graph.
 
     Raises:
         TypeError: If `dtype` is neither float32 nor uint8.
@@ -134,12 +134,12 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Returns the next images and labels.
 
-        A batch at the end of an epoch is completed with images of the next epoch.
+        A batch at the end of an epoch is filled up with images from the next epoch.
 
         Args:
             batch_size: The number of images.
             fake_data: If True, returns constants: lists of numbers.
-            shuffle: Whether to shuffle an epoch that begins with or within this batch.
+            shuffle: Whether to shuffle the epoch if a new one begins in this batch.
 
         Raises:
             ValueError: If the data set has fewer than `batch_size` images.
@@ -177,9 +177,9 @@ class Datasets(NamedTuple):
     """The three parts of a data set.
 
     Attributes:
-        train: The examples to train with.
-        validation: The examples to choose settings with.
-        test: The examples to evaluate with.
+        train: The examples for training.
+        validation: The examples for choosing settings.
+        test: The examples for evaluation.
     """
 
     train: DataSet
@@ -197,7 +197,7 @@ def read_data_sets(
     seed: int | None = None,
     source_url: str | None = None,
 ) -> Datasets:
-    """Reads the four files of MNIST, or of a data set in the same form, from a directory.
+    """Reads the four files of MNIST, or of a data set in the same format, from a directory.
 
     Args:
         train_dir: The directory. It must contain the files, because headrace does not download
@@ -206,7 +206,7 @@ def read_data_sets(
         one_hot: Whether labels become one-hot rows (float64). Otherwise, they are uint8.
         dtype: See `DataSet`.
         reshape: See `DataSet`.
-        validation_size: The number of training images for validation, from the start.
+        validation_size: The number of training images, from the start, to use for validation.
         seed: See `DataSet`.
         source_url: Has no effect.
 
@@ -261,7 +261,7 @@ def maybe_download(
 
     Args:
         filename: The name.
-        work_directory: The directory. The file can also have a name without ".gz".
+        work_directory: The directory. The name of the file may also lack ".gz".
         source_url: Has no effect.
 
     Raises:
@@ -280,8 +280,8 @@ def extract_images(f: IO[bytes] | gfile.GFile) -> _Array:
         f: The file, open for reading, compressed or not.
 
     Raises:
-        DataLossError: If it is damaged.
-        ValueError: If it has no images.
+        DataLossError: If the file is damaged.
+        ValueError: If the file has no images.
     """
     content, name = _content_of(f)
     sizes = _sizes_of(content, name, _IMAGES_MAGIC, "image", 3)
@@ -299,8 +299,8 @@ def extract_labels(
         num_classes: The length of the one-hot rows.
 
     Raises:
-        DataLossError: If it is damaged.
-        ValueError: If it has no labels, or a label is not below `num_classes`.
+        DataLossError: If the file is damaged.
+        ValueError: If the file has no labels, or a label is not below `num_classes`.
     """
     content, name = _content_of(f)
     sizes = _sizes_of(content, name, _LABELS_MAGIC, "label", 1)
