@@ -62,11 +62,11 @@ class Entry:
     """A file or directory.
 
     Attributes:
-        path: Its path or URL.
+        path: The path or URL.
         length: The size in bytes. 0 for a remote directory, and -1 if the server does not report
             it.
         modified_ns: The time of the last change, in nanoseconds since 1970. 0 if it is unknown.
-        is_directory: Whether it is a directory.
+        is_directory: Whether the entry is a directory.
     """
 
     path: str

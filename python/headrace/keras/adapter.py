@@ -137,7 +137,7 @@ class _Names:
 
 
 class PipelineAdapter:
-    """The adapter; it becomes a `DataAdapter` when Keras is loaded.
+    """The adapter, which becomes a `DataAdapter` when Keras is loaded.
 
     Attributes:
         pipeline: The pipeline.

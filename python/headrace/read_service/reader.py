@@ -63,7 +63,7 @@ class ReaderReply(NamedTuple):
 
     Attributes:
         given: The batches for the first requests, at least one.
-        seconds: The time in seconds that it took to produce them.
+        seconds: The time in seconds that it took to produce the batches.
     """
 
     given: list[BatchReply]

@@ -117,7 +117,7 @@ class IterableFetcher:
 
     Attributes:
         dataset_iter: The iterator.
-        has_ended: Whether it has ended.
+        has_ended: Whether the iterator has ended.
     """
 
     def __init__(

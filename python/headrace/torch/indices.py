@@ -16,7 +16,7 @@ class Position(NamedTuple):
     """A position in the indices of an epoch.
 
     Attributes:
-        num_batches: The number of batches before it.
+        num_batches: The number of batches before the position.
         sampler: The state of the sampler, or None if it has none.
         iterator: The state of the sampler's iterator, or None if it has none.
     """

@@ -15,7 +15,7 @@ def samples_of(index: Any, auto_collation: bool, is_iterable: bool, place: int |
     """Returns a phrase that names the sample that a worker is processing.
 
     Args:
-        index: The indices of its batch.
+        index: The indices of the worker's batch.
         auto_collation: Whether the batch has several samples.
         is_iterable: Whether the dataset is iterable-style.
         place: The position of the sample in the batch, or its number in the iterator. None if the
@@ -32,7 +32,7 @@ def samples_of(index: Any, auto_collation: bool, is_iterable: bool, place: int |
 
 
 def ended_error(end: WorkerEnded, worker: int, samples: str) -> RuntimeError:
-    """Returns the error for a worker that has ended. It includes PyTorch's wording."""
+    """Returns the error for a worker that has ended. The message includes PyTorch's text."""
     cause = RuntimeError(_cause(end))
     error = RuntimeError(
         f"DataLoader worker (pid(s) {end.worker}) exited unexpectedly at {samples}: worker "

@@ -37,7 +37,7 @@ class IndexedRows:
         self._coming = _NextRows()
 
     def check_length(self) -> None:
-        """Raises ValueError unless the source still has the same number of rows."""
+        """Raises ValueError if the number of rows in the source has changed."""
         length = source_length(self._source)
         if length != self.length:
             raise ValueError(

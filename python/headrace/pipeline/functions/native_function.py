@@ -23,9 +23,10 @@ class TracedFunction(ABC):
     """A native function traced for components of known types.
 
     Attributes:
-        specs: The components that it returns. For a filter, these are its input components.
-        contents: The files that its operations depend on: their names without directories, and the
-            digests of their contents.
+        specs: The components that the function returns. For a filter, these are its input
+            components.
+        contents: The files that the operations depend on: file names without directories, and
+            digests of the contents.
     """
 
     specs: dict[str, Spec]
@@ -50,7 +51,7 @@ class NativeFunction(ABC):
         Args:
             use: The stage that uses the function.
             specs: The components.
-            seed: The seed for its random operations, or None if they are not allowed.
+            seed: The seed for the function's random operations, or None if they are not allowed.
 
         Raises:
             TypeError: If the function does something that cannot be traced, or returns the wrong

@@ -87,7 +87,7 @@ class PythonWorker(Protocol):
     """A worker that calls a function for each of its blocks.
 
     Attributes:
-        num_callers: The number of threads that process its blocks. Each thread processes one block
+        num_callers: The number of threads that process the blocks. Each thread processes one block
             at a time.
         running: The activity of each thread, by thread ID.
         is_over: Set at the end of the iteration, to drop blocks that have not been started.

@@ -54,7 +54,7 @@ class Description:
     """The properties of all rows in a journal, fixed by the first append.
 
     Attributes:
-        path: The file that stores it.
+        path: The file that stores the description.
         number: The journal's random number, as hexadecimal digits.
         specs: The components of a row. The sizes of axes are unknown.
     """
@@ -130,7 +130,7 @@ class JournalDirectory:
         return None
 
     def described(self, specs: Specs) -> Description:
-        """Returns the journal's description, and writes it if there is none. Needs the lock."""
+        """Returns the journal's description, and writes it if there is none. Requires the lock."""
         description = self.description()
         if description is not None:
             return description

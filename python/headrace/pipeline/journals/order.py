@@ -47,9 +47,10 @@ class Line(NamedTuple):
     """A line of the order of arrival.
 
     Attributes:
-        start: Its position.
-        content: Its content. The first line of a file has the key "file". Other lines have "r" for
-            the rows of examples, "d" for dropped rows, "v" for a new version, or "end".
+        start: The position of the line.
+        content: The content of the line. The first line of a file has the key "file". Other lines
+            have "r" for the rows of examples, "d" for dropped rows, "v" for a new version, or
+            "end".
     """
 
     start: Start
@@ -176,7 +177,7 @@ class OrderLog:
             return FileLock.acquire(self._files.order_lock)
 
     def create(self, number: int, content: Content) -> None:
-        """Adds a file with its first line. Needs the lock."""
+        """Adds a file with its first line. Requires the lock."""
         self._remove_cut_line()
         first = {"version": _VERSION, "journal": self._journal, "file": number, **content}
         path = self._files.order(number)

@@ -30,10 +30,10 @@ class CompiledFunction(TracedFunction):
 
     Attributes:
         trace: The function's operations.
-        feeds: The arguments that it needs, by component.
+        feeds: The arguments that the function needs, by component.
         computed: The results that are not arguments.
         program: The program that computes these results for one row.
-        segments: The programs that compute them for the rows of a block.
+        segments: The programs that compute these results for the rows of a block.
     """
 
     trace: Trace

@@ -31,10 +31,11 @@ class Trace:
         use: The stage that uses the function.
         name: The function's name, for errors.
         input_specs: The input components.
-        graph: The graph of its operations.
+        graph: The graph of the function's operations.
         arguments: A placeholder for each input component.
-        results: Its results. A result that is not a component has the name "".
-        specs: The components that it returns. For a filter, these are its input components.
+        results: The function's results. A result that is not a component has the name "".
+        specs: The components that the function returns. For a filter, these are its input
+            components.
     """
 
     use: Use
@@ -78,7 +79,7 @@ def trace(
         function: The user's function.
         name: The function's name.
         specs: The components.
-        seed: The seed for its random operations, or None if they are not allowed.
+        seed: The seed for the function's random operations, or None if they are not allowed.
 
     Raises:
         TypeError: If the function cannot be traced, or returns the wrong kind of value.

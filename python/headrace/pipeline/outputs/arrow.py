@@ -29,7 +29,7 @@ def record_batches(batches: Batches, specs: Specs, are_batches: bool) -> Any:
 
     Args:
         batches: The iteration.
-        specs: The components of its items.
+        specs: The components of the items.
         are_batches: Whether an item is a batch rather than an example.
 
     Raises:

@@ -17,7 +17,7 @@ class CopiedBatch(NamedTuple):
     """A batch that is being copied to a device.
 
     Attributes:
-        batch: Its components.
+        batch: The components of the batch.
         copied: A CUDA event that marks the end of the copy, or None if the copy is complete.
     """
 

@@ -17,12 +17,11 @@ class MeteredStage:
 
     Attributes:
         stage: The stage.
-        num_parallel: The maximum number of its tasks that run in parallel, or None for the number
-            of threads.
-        is_python: Whether it is a Python function.
-        reads_files: Whether its tasks wait for storage.
+        num_parallel: The maximum number of parallel tasks, or None for the number of threads.
+        is_python: Whether the stage is a Python function.
+        reads_files: Whether the stage's tasks wait for storage.
         part: The name of this part of the stage, if its parts are measured separately.
-        python_worker: The number of its Python worker, if it is a Python function.
+        python_worker: The number of the Python worker, if the stage is a Python function.
         left_out: The number of remaining tokens that don't fill a window.
     """
 

@@ -61,7 +61,7 @@ def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Sta
 
 
 def are_revisions(value: object) -> bool:
-    """Returns whether a value is structured like a result of `revisions_of`."""
+    """Returns whether a value has the structure of a result of `revisions_of`."""
     return isinstance(value, Mapping) and all(
         isinstance(text, str) for pair in value.items() for text in pair
     )
@@ -86,7 +86,7 @@ def contents_of(contents: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Returns the data that states store about the files that native functions depend on.
 
     Args:
-        contents: Their names without directories, and the digests of their contents.
+        contents: The file names without directories, and the digests of the files' contents.
     """
     return sorted(map(list, dict.fromkeys(contents)))
 
@@ -128,7 +128,7 @@ def check_contents(
 
 
 def are_contents(value: object) -> bool:
-    """Returns whether a value is structured like a result of `contents_of`."""
+    """Returns whether a value has the structure of a result of `contents_of`."""
     return isinstance(value, list) and all(
         isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
         for one in value

@@ -22,8 +22,8 @@ def activity_lines(
 
     Args:
         execution: The execution of the pipeline.
-        python_workers: Its Python workers.
-        names: The names of its measured stages, by number.
+        python_workers: The Python workers of the pipeline.
+        names: The names of the measured stages, by number.
         waits: The reason why a thread waits, by the operating system's thread ID.
     """
     now = execution.state()

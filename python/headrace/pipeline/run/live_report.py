@@ -13,12 +13,12 @@ class StageReport(TypedDict):
 
     Attributes:
         name: The stage and its function.
-        examples: The number of examples or batches that it has returned.
-        bytes: The number of bytes that it has produced.
-        busy: The share of the time that its tasks ran, averaged over the threads that may run them,
-            from 0 to 1.
-        busy_seconds: The total run time of its tasks.
-        parallel: The number of threads that may run its tasks.
+        examples: The number of examples or batches that the stage has returned.
+        bytes: The number of bytes that the stage has produced.
+        busy: The share of the time that the stage's tasks ran, averaged over the threads that may
+            run them, from 0 to 1.
+        busy_seconds: The total run time of the stage's tasks.
+        parallel: The number of threads that may run the stage's tasks.
         fill: See `StageStatistics.fill`.
     """
 

@@ -19,8 +19,8 @@ class Metric(NamedTuple):
 
     Attributes:
         description: One sentence that describes the metric.
-        label: The name of its label, or None if it has no label.
-        is_counter: Whether it is a counter (it only grows) rather than a gauge.
+        label: The name of the label, or None if there is none.
+        is_counter: Whether the metric is a counter, which only grows, rather than a gauge.
     """
 
     description: str

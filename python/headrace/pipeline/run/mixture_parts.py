@@ -151,7 +151,7 @@ def weights_of(stage: Mix) -> list[Any]:
 
 
 def is_mixture_state(value: object) -> bool:
-    """Returns whether a value is structured like a result of `MixtureParts.state`."""
+    """Returns whether a value has the structure of a result of `MixtureParts.state`."""
     return (
         isinstance(value, dict)
         and set(value) == {"names", "sizes", "counts", "place"}

@@ -168,7 +168,7 @@ class Report:
         """Adds a skipped example, unless it has been reported already.
 
         Raises:
-            Exception: The failure itself, if it exceeds the budget.
+            Exception: The failure itself, if the budget is exceeded.
         """
         judge = self._judges[event.skipper]
         self._is_settled = False
@@ -287,7 +287,7 @@ def _key(failure: "engine.Failure | NodeSkip", stage: str) -> int:
 
 
 def is_report(state: object) -> bool:
-    """Returns whether a value is structured like a report's state."""
+    """Returns whether a value has the structure of a report's state."""
     match state:
         case []:
             return True

@@ -38,7 +38,7 @@ Words: TypeAlias = "str | list[Any]"
 
 
 def is_valid(value: object) -> bool:
-    """Returns whether a value is structured like a result of `describe_stages`."""
+    """Returns whether a value has the structure of a result of `describe_stages`."""
     return isinstance(value, list) and all(
         isinstance(one, str)
         or (
@@ -110,8 +110,9 @@ def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words
 
     Args:
         chain: The stages of a pipeline.
-        is_part: Whether it is a part of a combined pipeline. The number of shards in a part cannot
-            change, because it is unknown how many examples another rank has drawn from the part.
+        is_part: Whether the pipeline is a part of a combined pipeline. The number of shards in a
+            part cannot change, because it is unknown how many examples another rank has drawn from
+            the part.
     """
     shards = (
         index

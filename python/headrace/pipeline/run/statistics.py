@@ -17,12 +17,12 @@ class StageStatistics:
         examples: The number of examples (or batches, after `batch`) that the stage has returned.
         bytes: The number of bytes that the stage has produced. 0 for a stage that only moves
             examples.
-        busy_seconds: The total run time of its tasks on all threads.
+        busy_seconds: The total run time of the stage's tasks on all threads.
         waiting_seconds: How long the stage had nothing to do because earlier stages were slower.
             For files, the time that reads spent waiting for storage or a processor.
-        fill: The average share of its task slots that were in use, from 0.0 to 1.0. If it is near
-            1, this stage or a later one is the bottleneck. If it is near 0, an earlier stage is.
-            None for a stage without its own tasks.
+        fill: The average share of the stage's task slots that were in use, from 0.0 to 1.0. If it
+            is near 1, this stage or a later one is the bottleneck. If it is near 0, an earlier
+            stage is. None for a stage without its own tasks.
         padding: The share of padding in the rows that `pack` has returned, from 0.0 to 1.0. None
             for other stages.
         left_out: The number of tokens that don't fill a window of `tokens`, in one pass over the

@@ -43,7 +43,7 @@ class Arrays(Source):
 
     @property
     def described_by(self) -> str:
-        """Its description in saved states: the types and shapes of the arrays."""
+        """The description in saved states: the types and shapes of the arrays."""
         return str(self)
 
     @property

@@ -46,11 +46,12 @@ class Component:
     """A component that is read from a table or parsed from text.
 
     Attributes:
-        name: Its name, both in examples and in the file.
-        spec: Its type and shape.
-        default: The value to use if it is missing, or None if it is required.
-        is_inferred: Whether its type was inferred from the start of the files.
-        has_mask: Whether it is followed by a mask component that marks which values exist.
+        name: The component's name, both in examples and in the file.
+        spec: The component's type and shape.
+        default: The value to use if the component is missing, or None if it is required.
+        is_inferred: Whether the type was inferred from the start of the files.
+        has_mask: Whether the component is followed by a mask component that marks which values
+            exist.
     """
 
     name: str

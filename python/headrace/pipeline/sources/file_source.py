@@ -48,12 +48,12 @@ class FileSource(Source, is_base=True):
 
     @property
     def may_have_index(self) -> bool:
-        """Whether index files can store the positions of its records."""
+        """Whether index files can store the positions of the records."""
         return self._compression in (None, "auto") and not self.is_kept_for_shuffle
 
     @property
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random, or None if they can."""
+        """The reason why examples cannot be accessed at random, or None if they can."""
         # With "auto", the scan detects whether the files are compressed.
         if self._compression in (None, "auto"):
             return None

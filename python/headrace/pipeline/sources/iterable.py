@@ -60,7 +60,7 @@ class Iterable_(Source):
 
     @property
     def obstacle(self) -> str:
-        """The reason why its examples cannot be accessed at random."""
+        """The reason why examples cannot be accessed at random."""
         return "iterable yields its examples only in order"
 
     @property

@@ -64,7 +64,7 @@ class JournalRows(Source):
 
     @property
     def obstacle(self) -> str:
-        """The reason why its examples cannot be accessed at random."""
+        """The reason why examples cannot be accessed at random."""
         return "journal yields its examples only in the order in which they arrive"
 
     @property

@@ -215,7 +215,7 @@ class FrameWindows(Windows):
 
     Attributes:
         tolerance_s: The maximum distance between an offset and its frame, in seconds.
-        source: The source that it follows.
+        source: The source that the stage follows.
     """
 
     tolerance_s: float = named(1e-4)
@@ -330,7 +330,7 @@ class Items(FunctionStep):
 
     Attributes:
         source: The source of the rows.
-        windows: The windows before it, if any.
+        windows: The windows before the stage, if any.
         raw: Whether images are uint8 with their channels last.
         tolerance_s: The maximum distance between a time and its frame, in seconds.
         seed: None, because nothing is drawn.

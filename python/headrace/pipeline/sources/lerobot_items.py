@@ -31,7 +31,7 @@ def spec_of_item(feature: LeRobotFeature, length: int | None, is_raw: bool) -> S
 
     Args:
         feature: The feature.
-        length: The number of frames in its window, or None if it has no window.
+        length: The number of frames in the feature's window, or None if it has no window.
         is_raw: Whether images have their channels last.
     """
     if not feature.is_video and not feature.is_image:

@@ -48,8 +48,8 @@ class LeRobotFeature(NamedTuple):
     """A feature of a data set.
 
     Attributes:
-        name: Its name.
-        dtype: Its type, as `info.json` names it.
+        name: The name of the feature.
+        dtype: The type, as named in `info.json`.
         shape: The shape of a frame's value. It is empty for single values. Images have their
             channels last.
     """
@@ -132,7 +132,7 @@ class DataSet:
     """The metadata of a data set.
 
     Attributes:
-        root: Its directory.
+        root: The directory of the data set.
         fps: The number of frames per second.
         features: The features, in order, by name.
         episodes: All episodes.

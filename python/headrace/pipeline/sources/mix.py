@@ -73,7 +73,7 @@ class Mix(Combination):
 
     @property
     def obstacle(self) -> str:
-        """The reason why its examples cannot be accessed at random."""
+        """The reason why examples cannot be accessed at random."""
         return "mix yields its examples only in order"
 
     @property
@@ -126,9 +126,9 @@ def mix(
     """Draws each example from one of several pipelines. Each pipeline keeps its own order.
 
     Args:
-        pipelines: At least one pipeline, as a list or as a dict by name. If you name them, you can
-            add or remove pipelines when you resume, with `resume(state, allow={"parts"})`.
-            `Batches.counts` returns the number of examples from each.
+        pipelines: At least one pipeline, as a list or as a dict by name. If the pipelines have
+            names, you can add or remove some when you resume, with `resume(state,
+            allow={"parts"})`. `Batches.counts` returns the number of examples from each.
         weights: The relative frequency of each pipeline, as numbers in the order of the pipelines
             or as a dict by name. They need not add up to 1. At least one must be above 0, and a
             pipeline with weight 0 is never used. Defaults to equal weights.

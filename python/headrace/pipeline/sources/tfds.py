@@ -248,7 +248,7 @@ class SplitSlice(RecordPart):
 
     Attributes:
         slice: The slice, as text.
-        source: The source that it follows.
+        source: The source that the stage follows.
     """
 
     slice: str
@@ -274,7 +274,7 @@ class Steps(Step):
     """Splits the records of episodes into steps.
 
     Attributes:
-        source: The source that it follows.
+        source: The source that the stage follows.
     """
 
     source: Tfds = field(compare=False, repr=False)

@@ -30,16 +30,16 @@ class StoredFeature:
     """A feature without inner features.
 
     Attributes:
-        path: The names of the enclosing features, followed by its own name.
-        dtype: The type of its elements.
+        path: The names of the enclosing features, followed by the feature's own name.
+        dtype: The type of the elements.
         sequences: The length of each enclosing sequence, outermost first. None for a varying
             length.
-        inner: Its shape within the sequences.
+        inner: The shape within the sequences.
         encoding: "none", "bytes" or "zlib".
         pixels: For an image, the type of its pixels.
-        dataset: The path of the nested data set that contains it, if any.
+        dataset: The path of the nested data set that contains the feature, if any.
         num_classes: For a class label, the number of classes.
-        is_optional: Whether an example may lack it.
+        is_optional: Whether an example may lack the feature.
     """
 
     path: tuple[str, ...]
@@ -54,17 +54,17 @@ class StoredFeature:
 
     @property
     def name(self) -> str:
-        """The name of its component."""
+        """The name of the feature's component."""
         return ".".join(self.path)
 
     @property
     def key(self) -> str:
-        """Its name in an `Example`."""
+        """The feature's name in an `Example`."""
         return "/".join(self.path)
 
     @property
     def is_encoded(self) -> bool:
-        """Whether its values are stored as the bytes of an array."""
+        """Whether the values are stored as the bytes of an array."""
         return self.encoding != "none"
 
     @property
@@ -97,7 +97,7 @@ class StoredFeature:
         return replace(self, path=self.path[depth:] or self.path[-1:], sequences=self.sequences[1:])
 
     def spec(self, is_decoded: bool = False) -> Spec:
-        """Returns the spec of its component.
+        """Returns the spec of the feature's component.
 
         Args:
             is_decoded: Whether the pixels of images are returned.

@@ -45,12 +45,12 @@ class TokenFile:
     """A file of tokens.
 
     Attributes:
-        path: Its path or URL.
+        path: The path or URL of the file.
         form: ".bin", ".npy", "megatron" or "datatrove".
         dtype: The type of the tokens.
         first_byte: The offset of the first token.
         num_tokens: The number of tokens.
-        index: The path of its document index, or None if it has none.
+        index: The path of the document index, or None if there is none.
     """
 
     path: str

@@ -52,7 +52,7 @@ class Zip(Combination):
 
     @property
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random, or None if they can."""
+        """The reason why examples cannot be accessed at random, or None if they can."""
         obstacles = (obstacle(part, is_part=True) for part in self.parts)
         return next((text for text in obstacles if text is not None), None)
 

@@ -81,7 +81,7 @@ def check_key(where: str, name: str, spec: Spec, kinds: str = "iub") -> None:
     Args:
         where: The argument that names the component, for the message.
         name: The name of the component.
-        spec: Its type and shape.
+        spec: The component's type and shape.
         kinds: NumPy's letters for the kinds of values that are allowed, besides strings.
     """
     is_key = isinstance(spec.dtype, type) or spec.dtype.kind in kinds

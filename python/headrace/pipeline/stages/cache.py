@@ -65,7 +65,7 @@ class Cache(KeepsComponents):
 
     @property
     def keeps_on_disk(self) -> bool:
-        """Whether it stores examples on disk."""
+        """Whether the cache stores examples on disk."""
         return self.directory is not None
 
     def length_after(self, length: float) -> float:

@@ -23,7 +23,8 @@ class Filter(FunctionStep):
     Attributes:
         function: The user's function. It receives an example.
         num_threads: The number of threads that call the function.
-        num_processes: The number of worker processes that call it, or 0 to call it in this process.
+        num_processes: The number of worker processes that call the function, or 0 to call it in
+            this process.
         holder: Keeps the worker processes between iterations.
     """
 

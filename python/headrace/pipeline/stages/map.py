@@ -22,9 +22,10 @@ class Map(FunctionStep):
 
     Attributes:
         function: The user's function. It also receives a generator if there is a seed.
-        seed: The seed for its random generator, or None if it doesn't need one.
+        seed: The seed for the function's random generator, or None if it doesn't need one.
         num_threads: The number of threads that call the function.
-        num_processes: The number of worker processes that call it, or 0 to call it in this process.
+        num_processes: The number of worker processes that call the function, or 0 to call it in
+            this process.
         holder: Keeps the worker processes between iterations.
     """
 

@@ -1,4 +1,4 @@
-"""The components of packed rows: lists, components that are carried along, and costs."""
+"""The components of packed rows: lists, carried-along components, and costs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

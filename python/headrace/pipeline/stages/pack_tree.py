@@ -57,7 +57,7 @@ class PackTree(Step):
 
     @property
     def name(self) -> str:
-        """The name of the method that adds it."""
+        """The name of the method that adds this stage."""
         return "pack"
 
     def specs_after(self, specs: Specs) -> Specs:

@@ -40,7 +40,7 @@ class Shard(KeepsComponents):
         count: The number of ranks.
         even: How to handle the last examples if fewer examples than ranks are left.
         by: "example" to assign every `count`-th example, "piece" to assign whole files.
-        taken_from: The source of the rank and the number of ranks; empty if the user passed them.
+        taken_from: Where the rank and the number of ranks come from. Empty if the user passed them.
     """
 
     index: int
@@ -60,7 +60,7 @@ class Shard(KeepsComponents):
 
     @property
     def makes_even(self) -> str | None:
-        """How it gives every rank the same number of examples, or None if it doesn't."""
+        """How every rank gets the same number of examples, or None if ranks may differ."""
         return self.even
 
     @property

@@ -16,8 +16,8 @@ class Share(KeepsComponents):
 
     Attributes:
         run: The number of examples in a run. This is the batch size.
-        index: The index of its first run among `count`, counted from the start or from where it
-            resumes.
+        index: The index of the first run among `count`, counted from the start or the resume
+            position.
         count: The number of shares. A state of one share can be used by all shares, even if their
             number changes.
     """

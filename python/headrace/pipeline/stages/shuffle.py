@@ -51,7 +51,7 @@ class Shuffle(KeepsComponents):
 
     @property
     def full_shuffle(self) -> bool:
-        """Whether it shuffles all examples."""
+        """Whether this is a full shuffle."""
         return self.window is None
 
     def length_after(self, length: float) -> float:

@@ -16,7 +16,7 @@ __all__ = ["Origin", "Source", "SourcePlanning"]
 
 
 class SourcePlanning(Protocol):
-    """The part of a plan under construction that its source uses."""
+    """The part of a plan under construction that the source uses."""
 
     @property
     def specs(self) -> Specs:
@@ -99,7 +99,7 @@ class Source(Stage, is_base=True):
         numbers_lines: Whether records are numbered by line, so the numbers can have gaps.
         classes: The class names, in label order, or None if there are none.
         piece: The term for a unit that one thread reads from start to end, such as "file".
-        may_have_index: Whether index files can store the positions of its records.
+        may_have_index: Whether index files can store the positions of the records.
     """
 
     facts: ClassVar[tuple[str, ...]] = ("origin",)
@@ -116,12 +116,12 @@ class Source(Stage, is_base=True):
 
     @property
     def reads_files(self) -> bool:
-        """Whether its examples come from files."""
+        """Whether the source's examples come from files."""
         return self.origin is Origin.FILES
 
     @property
     def reads_objects(self) -> bool:
-        """Whether its examples come from an object that exists only in this process."""
+        """Whether the examples come from an object that exists only in this process."""
         return self.origin in (Origin.ITERATOR, Origin.ROWS)
 
     @property
@@ -166,7 +166,7 @@ class Source(Stage, is_base=True):
 
     @property
     def stored_stats(self) -> dict[str, dict[str, npt.NDArray[Any]]] | None:
-        """The statistics of each component that the data set stores, or None if it stores none."""
+        """The statistics that the data set stores for each component, or None if there are none."""
         return None
 
     @property
@@ -176,13 +176,13 @@ class Source(Stage, is_base=True):
 
     @property
     def may_have_index(self) -> bool:
-        """Whether index files can store the positions of its records."""
+        """Whether index files can store the positions of the records."""
         return False
 
     @property
     @abstractmethod
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random, or None if they can."""
+        """The reason why examples cannot be accessed at random, or None if they can."""
 
     @property
     @abstractmethod
@@ -228,7 +228,7 @@ class Source(Stage, is_base=True):
         return None
 
     def records(self) -> engine.Plan | None:
-        """Returns a plan of its raw records, to look up index files, or None if it has none."""
+        """Returns a plan of the raw records, to look up index files, or None if there are none."""
         return None
 
     @abstractmethod

@@ -47,7 +47,7 @@ class RecordPart(KeepsComponents, is_base=True):
     def keeps(
         self, records: npt.NDArray[np.int64], files: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
-        """Returns whether it keeps each of these records.
+        """Returns whether each of these records is kept.
 
         Args:
             records: The number of each record in its file.

@@ -153,13 +153,13 @@ class Stage(ABC):
 
     @property
     def runs_python(self) -> bool:
-        """Whether it calls a Python function for each example."""
+        """Whether the stage calls a Python function for each example."""
         function = self.called_function
         return function is not None and not isinstance(function, NativeFunction)
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers. They depend on its seed and the epoch."""
+        """Whether the stage draws random numbers, which depend on the seed and the epoch."""
         return False
 
     @property
@@ -169,17 +169,17 @@ class Stage(ABC):
 
     @property
     def judges_errors(self) -> bool:
-        """Whether it skips examples that an earlier step fails on."""
+        """Whether the stage skips examples that an earlier step fails on."""
         return False
 
     @property
     def reads_files(self) -> bool:
-        """Whether its examples come from files."""
+        """Whether the stage's examples come from files."""
         return False
 
     @property
     def reads_objects(self) -> bool:
-        """Whether its examples come from an object that exists only in this process."""
+        """Whether the examples come from an object that exists only in this process."""
         return False
 
     @property
@@ -189,7 +189,7 @@ class Stage(ABC):
 
     @property
     def described_by(self) -> str | None:
-        """Its description in saved states: "" to use its fields, None to leave it out."""
+        """The stage's description in saved states: "" to use its fields, None to leave it out."""
         return ""
 
     @property
@@ -199,12 +199,12 @@ class Stage(ABC):
 
     @property
     def num_parallel(self) -> int | None:
-        """The maximum number of its tasks to run in parallel, or None for the number of threads."""
+        """The maximum number of parallel tasks, or None for the number of threads."""
         return None
 
     @property
     def measured_part(self) -> str:
-        """The name of the part of its work that is measured, if parts are measured separately."""
+        """The name of the measured part of the stage's work, if parts are measured separately."""
         return ""
 
     def __str__(self) -> str:
@@ -223,8 +223,8 @@ class Step(Stage, is_base=True):
     """A stage that follows the source.
 
     Attributes:
-        effect: How it affects examples and their order.
-        needs_values: Whether it needs component values, and not just row positions.
+        effect: How the step affects examples and their order.
+        needs_values: Whether the step needs component values, and not just row positions.
     """
 
     facts: ClassVar[tuple[str, ...]] = ("effect", "needs_values", "added_axes")
@@ -239,22 +239,22 @@ class Step(Stage, is_base=True):
 
     @property
     def judges_errors(self) -> bool:
-        """Whether it skips examples that an earlier step fails on."""
+        """Whether the stage skips examples that an earlier step fails on."""
         return self.effect is Effect.SKIPS_ERRORS
 
     @property
     def groups_evenly(self) -> bool:
-        """Whether all its groups have the same number of examples."""
+        """Whether all of the step's groups have the same number of examples."""
         return self.effect is Effect.GROUPS and self.length_after(1) is not None
 
     @property
     def reads_late(self) -> bool:
-        """Whether it runs after the stages that only move row numbers, so that it reads less."""
+        """Whether the step runs after the stages that only move row numbers, to read less."""
         return False
 
     @property
     def counts_examples(self) -> bool:
-        """Whether it selects examples by their position in the order."""
+        """Whether the step selects examples by their position in the order."""
         return self.effect in _OF_PLACES
 
     @property
@@ -264,7 +264,7 @@ class Step(Stage, is_base=True):
 
     @property
     def makes_even(self) -> str | None:
-        """How it gives every rank the same number of examples, or None if it doesn't."""
+        """How every rank gets the same number of examples, or None if ranks may differ."""
         return None
 
     @property
@@ -274,12 +274,12 @@ class Step(Stage, is_base=True):
 
     @property
     def left_out(self) -> tuple[StepRange, ...]:
-        """The steps whose batches it omits."""
+        """The steps whose batches are omitted."""
         return ()
 
     @property
     def full_shuffle(self) -> bool:
-        """Whether it shuffles all examples, or samples them. This requires random access."""
+        """Whether the step shuffles or samples all examples, which requires random access."""
         return False
 
     @property
@@ -294,16 +294,16 @@ class Step(Stage, is_base=True):
 
     @property
     def keeps_on_disk(self) -> bool:
-        """Whether it stores examples on disk."""
+        """Whether the step stores examples on disk."""
         return False
 
     def keeps_component(self, name: str) -> bool:
-        """Returns whether it certainly leaves a component of each example unchanged."""
+        """Returns whether the step is known to leave a component of each example unchanged."""
         return False
 
     @abstractmethod
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components after this step, or None if they must be learned by running it.
+        """Returns the components after this step, or None if it must run to determine them.
 
         Args:
             specs: The components before this step.

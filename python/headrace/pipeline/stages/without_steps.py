@@ -39,7 +39,7 @@ class WithoutSteps(KeepsComponents):
 
     @property
     def left_out(self) -> tuple[StepRange, ...]:
-        """The steps whose batches it omits."""
+        """The steps whose batches are omitted."""
         return self.ranges
 
     def length_after(self, length: float) -> float:

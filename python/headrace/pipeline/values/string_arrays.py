@@ -39,7 +39,7 @@ def arrow_array(
 
     Args:
         name: The name of the component.
-        spec: Its type, `bytes` or `str`.
+        spec: The component's type, `bytes` or `str`.
         data: The bytes of all strings.
         offsets: String `i` is `data[offsets[i] : offsets[i + 1]]`.
 

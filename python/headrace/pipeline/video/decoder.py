@@ -41,7 +41,7 @@ _PIXEL_BYTES: Final = 3
 
 
 def check_installed(where: str) -> None:
-    """Raises ModuleNotFoundError unless PyAV is installed.
+    """Raises ModuleNotFoundError if PyAV is not installed.
 
     Args:
         where: The function or stage that decodes.

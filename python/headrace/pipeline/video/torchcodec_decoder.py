@@ -19,7 +19,7 @@ _TOLERANCE: Final = 1e-5
 
 
 def check_installed(where: str) -> None:
-    """Raises ModuleNotFoundError unless torchcodec is installed.
+    """Raises ModuleNotFoundError if torchcodec is not installed.
 
     Args:
         where: The function or stage that decodes.

@@ -51,7 +51,7 @@ class Figure(NamedTuple):
 
     Attributes:
         name: The name of the component.
-        caption: Its type and shape, and how it is shown.
+        caption: The component's type and shape, and how it is shown.
         content: The content in HTML.
         text: The content as one line of text.
     """
@@ -90,7 +90,7 @@ class Reader:
         return text
 
     def tokens(self, ids: npt.NDArray[Any]) -> str:
-        """Returns tokens as text, or their numbers without a tokenizer."""
+        """Returns tokens as text, or as numbers if there is no tokenizer."""
         numbers = ids.tolist()
         return (
             " ".join(map(str, numbers))

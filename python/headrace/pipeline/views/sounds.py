@@ -26,7 +26,7 @@ class Sound(NamedTuple):
 
     Attributes:
         data: The bytes of the file.
-        kind: Its media type.
+        kind: The media type of the file.
         note: The duration, and whether the sound was cut.
     """
 

@@ -31,7 +31,7 @@ class ChildProcess:
 
     Attributes:
         process: The `multiprocessing` process.
-        call_status: The shared status with its current call.
+        call_status: The shared status with the process's current call.
     """
 
     def __init__(self, context: Any, target: Callable[..., None], arguments: Sequence[Any]) -> None:

@@ -44,9 +44,10 @@ class WorkerEnded(Exception):
     """Raised if a worker process ends while it is needed.
 
     Attributes:
-        worker: Its process ID.
-        code: Its exit code, or the negative signal number, or None if it is unknown.
-        call: The row and step of its current call for the block, or None if there was none.
+        worker: The process ID of the worker.
+        code: The exit code, or the negative signal number, or None if it is unknown.
+        call: The row and step of the worker's current call for the block, or None if there was
+            none.
         was_calling: Whether a call was running, for this block or another one.
     """
 
@@ -137,8 +138,8 @@ class RemoteWorker:
 
     Attributes:
         process: The number of the process.
-        call_status: The shared status with its current call.
-        plan: The number of its last plan.
+        call_status: The shared status with the process's current call.
+        plan: The number of the last plan sent to the worker.
         has_closed: Whether the memory of free places was freed, because the process has ended.
     """
 

@@ -180,9 +180,9 @@ class PackedError:
 
     Attributes:
         pickled: The pickled exception, or None if it cannot be pickled and loaded again.
-        names: The names of its class and base classes, including their modules.
-        message: Its message.
-        trace: Its traceback as text.
+        names: The names of the exception's class and base classes, including module names.
+        message: The exception's message.
+        trace: The exception's traceback as text.
     """
 
     pickled: bytes | None

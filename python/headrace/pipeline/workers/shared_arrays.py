@@ -25,7 +25,7 @@ class Arena:
     """Memory that two processes map. One of them writes to it, and the other reads it.
 
     Attributes:
-        descriptor: The descriptor of its file; -1 once it is closed.
+        descriptor: The descriptor of the arena's file, or -1 once it is closed.
         size: The number of bytes that are mapped in this process.
     """
 
@@ -66,7 +66,7 @@ class Arena:
             self.size = size
 
     def at(self, offset: int, num_bytes: int) -> npt.NDArray[np.uint8]:
-        """Returns some of its bytes as an array over the same memory."""
+        """Returns some of the arena's bytes as an array over the same memory."""
         return self._bytes[offset : offset + num_bytes]
 
     def is_kept(self) -> bool:

@@ -57,10 +57,10 @@ class Segment:
     """A segment of a worker. Only the worker fills it.
 
     Attributes:
-        number: Its number, used by both sides.
-        size: Its size in bytes.
-        descriptor: The descriptor of its file; -1 once the program has received it.
-        data: Its bytes. Arrays over parts of them refer to this array.
+        number: The segment's number, used by both sides.
+        size: The segment's size in bytes.
+        descriptor: The descriptor of the segment's file, or -1 once the program has received it.
+        data: The segment's bytes. Arrays over parts of the segment refer to this array.
     """
 
     def __init__(self, number: int, num_bytes: int) -> None:

@@ -17,9 +17,9 @@ class Column(NamedTuple):
     """A component of all examples.
 
     Attributes:
-        name: Its name.
+        name: The name of the component.
         kind: "text", "bytes", "base64", "float" for float32, or the name of a NumPy type.
-        rank: The number of axes, or 0 for a single value.
+        rank: The number of axes. 0 for a single value.
     """
 
     name: str

@@ -30,7 +30,7 @@ class Format(NamedTuple):
     """An output format.
 
     Attributes:
-        name: Its name.
+        name: The name of the format.
         check: Raises UnwritableError if the format cannot hold a component.
         begin: Starts a shard, given a path, a compression and columns.
         keeps_shapes: Whether arrays with several axes keep their shapes.

@@ -209,7 +209,7 @@ class MemberExecution:
         return engine.OrderPoint(*(point or (pass_number, 0, 0, 0))), is_known
 
     def look_ahead(self) -> bool:
-        """Waits for news about the current position. Returns False if none will come."""
+        """Waits for an update on the current position. Returns False if none will arrive."""
         exchange = self._exchange
         with exchange.changed:
             before = exchange.is_known, exchange.mix, len(exchange.received)

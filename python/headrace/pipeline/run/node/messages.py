@@ -45,7 +45,7 @@ class Place(NamedTuple):
     """A position from which a lane can start.
 
     Attributes:
-        step: The number of batches before it, since the iteration began.
+        step: The number of batches before the position, since the iteration began.
         checkpoint: The engine's checkpoint, or None for the beginning.
         point: The last known point of the global order, or None if there is no order.
         parts: The number of examples of each part of a mix, since the iteration began.
@@ -62,8 +62,8 @@ class Join(NamedTuple):
 
     Attributes:
         rank: The local rank.
-        shard: The index of its share.
-        has_begun: Whether an owner has served it before.
+        shard: The index of the member's share.
+        has_begun: Whether an owner has served this member before.
         step: The number of batches that the program has taken.
         places: The last positions, including the one at `step`.
     """
@@ -85,7 +85,7 @@ class Taken(NamedTuple):
     """Reports that the program has taken batches.
 
     Attributes:
-        step: The number of batches that it has taken.
+        step: The number of batches that the program has taken.
         num_sent: How many of the batches taken since the last message came from this owner.
         unused: The segments that are unused now.
     """
@@ -131,7 +131,8 @@ class LocatedColumns(NamedTuple):
     """A batch in a segment of shared memory.
 
     Attributes:
-        pickled: Its pickled columns, without large arrays, or None if it is the first location.
+        pickled: The batch's pickled columns, without large arrays, or None if it is the first
+            location.
         segment: The number of the segment.
         size: The size of the segment if it is new; its descriptor comes with the message.
         locations: The offset and the size of each array.
@@ -271,7 +272,7 @@ class Produced(NamedTuple):
         place: The position after the batch.
         is_known: Whether the point of the position is exact.
         mix: The position of the mix after the batch, or None if it is unknown.
-        skips: The examples skipped before it, and the ends of passes.
+        skips: The examples skipped before the batch, and the ends of passes.
         columns: The batch, or None at the end.
         failure: The exception at the end, if the lane has failed.
         oldest: The step of the slowest rank. Older positions are no longer needed.
