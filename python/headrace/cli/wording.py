@@ -16,12 +16,12 @@ _ELLIPSIS: Final = "…"
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:
-    """Returns "1 record", "1,234 records"."""
+    """Returns text such as "1 record" or "1,234 records"."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def size(num_bytes: float) -> str:
-    """Returns "512 bytes", "1.5 MiB"."""
+    """Returns text such as "512 bytes" or "1.5 MiB"."""
     if num_bytes < 1024:
         return count_of(round(num_bytes), "byte")
     value, unit = num_bytes / 1024, 0
@@ -31,7 +31,7 @@ def size(num_bytes: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Returns "350 ms", "2.4 s"."""
+    """Returns text such as "350 ms" or "2.4 s"."""
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 

@@ -114,7 +114,7 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[np.generic]:
-        """The NumPy scalar type; `np.object_` for string and resource."""
+        """The NumPy scalar type, which is `np.object_` for string and resource."""
         return self._numpy_type
 
     @property
@@ -173,7 +173,7 @@ class DType:
             other: Anything that `as_dtype` accepts.
 
         Returns:
-            True for the same type and for a reference to this type.
+            True if `other` is the same type or a reference to this type.
         """
         other = as_dtype(other)
         return self._type_enum in (other.as_datatype_enum, other.base_dtype.as_datatype_enum)

@@ -65,7 +65,7 @@ class SparseFeature(NamedTuple):
         value_key: The name of the feature with the values.
         dtype: The type of the values: float32, int64 or string.
         size: The size of the dimension, or a list with the size of each dimension.
-        already_sorted: Whether the indices are in order; otherwise, they are sorted.
+        already_sorted: Whether the indices are already in order. If not, they are sorted.
     """
 
     index_key: str | Sequence[str]

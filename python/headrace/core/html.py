@@ -89,7 +89,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
 
 
 def bar(share: float, text: str | None = None) -> Html:
-    """Returns a bar that is filled to a share from 0 to 1, with a text or the percentage."""
+    """Returns a bar that is filled to a share from 0 to 1, with a label or the percentage."""
     percentage = f"{min(max(share, 0.0), 1.0):.0%}"
     filled = tag("i", style=f"width:{percentage}")
     return Html(tag("span", filled, class_="bar") + tag("span", text or percentage))
@@ -129,7 +129,7 @@ def page(title: str, *content: str) -> str:
 
 
 def num_bytes(number: float) -> str:
-    """Returns "512 bytes", "1.5 MiB"."""
+    """Returns text such as "512 bytes" or "1.5 MiB"."""
     if number < 1024:
         return f"{number:.0f} {'byte' if number == 1 else 'bytes'}"
     unit = -1

@@ -1,4 +1,4 @@
-"""Optional dependencies, and how to install them."""
+"""Optional dependencies and how to install them."""
 
 from importlib.util import find_spec
 from typing import Final

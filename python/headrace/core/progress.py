@@ -91,7 +91,7 @@ class LoopBar:
     """The progress of a loop, as lines on stderr: without tqdm, or if stderr is not a terminal.
 
     Args:
-        what: A short description of the loop; may be empty.
+        what: A short description of the loop, which may be empty.
         total: The number of units, or None if it is unknown.
         initial: The number of units that were finished earlier.
         unit: The unit in the plural, such as "batches".
@@ -163,13 +163,13 @@ class _TqdmBar(LoopBar):
 
 
 def loop_bar(what: str, total: int | None, initial: int, unit: str) -> LoopBar:
-    """Returns a bar for a user's loop.
+    """Returns a progress bar for a user's loop.
 
     It is tqdm's bar in notebooks and terminals, if tqdm is installed. Otherwise, it writes lines to
     stderr.
 
     Args:
-        what: A short description of the loop; may be empty.
+        what: A short description of the loop, which may be empty.
         total: The number of units, or None if it is unknown.
         initial: The number of units that were finished earlier.
         unit: The unit in the plural, such as "batches".

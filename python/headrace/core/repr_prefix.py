@@ -46,7 +46,7 @@ def displayed_name(module: str, name: str) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """Removes users, passwords and signatures from the URLs in a text.
+    """Removes users, passwords and signatures from URLs in text.
 
     For example, a URL becomes `https://***@host/name?X-Amz-Signature=***`.
     """
@@ -57,7 +57,7 @@ def without_passwords(text: str) -> str:
 
 
 def printable(name: "str | bytes | os.PathLike[str]") -> str:
-    """Returns a name in the form that messages show.
+    """Returns a name as shown in messages.
 
     Control characters and invisible characters are escaped, and secrets in URLs are hidden.
     """

@@ -22,8 +22,8 @@ class TFRecordWriter:
     incomplete file. You can use a writer from several threads.
 
     If a write fails, for example because the disk is full, all later calls raise the same error,
-    including `close`. Otherwise, the file could have a gap. A file that does not have its final
-    name yet then never gets it.
+    including `close`. Otherwise, the file could have a gap. If the file does not have its final
+    name yet, it never gets it.
 
     Args:
         path: The file to write.

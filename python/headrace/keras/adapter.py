@@ -27,7 +27,7 @@ def adapter(
     """Returns a pipeline as training data for `fit`, `evaluate` and `predict` of Keras 3.
 
     Each epoch of `fit` is the next epoch of the pipeline, so shuffles change. Keras may look at the
-    first batch before it trains; training still begins with epoch 0. If the pipeline knows its
+    first batch before it trains, but training still begins with epoch 0. If the pipeline knows its
     length, Keras shows it.
 
     Args:

@@ -32,7 +32,7 @@ class BackupAndRestore:
 
     It is a callback like `keras.callbacks.BackupAndRestore`, but it also stores the position in the
     data. If training is interrupted in the middle of an epoch, `fit` continues with the next batch
-    of that epoch, and all losses are those of an uninterrupted training. A backup is one file,
+    of that epoch, and all losses are the same as in uninterrupted training. A backup is one file,
     which is replaced as a whole, so you can kill the process at any time.
 
     The weights, the optimizer, the metrics and the random seeds of layers are restored. Other

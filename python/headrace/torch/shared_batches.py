@@ -27,7 +27,8 @@ class PackedBatch(NamedTuple):
     Attributes:
         pickled: The pickled batch, or None if it is the first of the parts.
         segment: The number of the segment that contains the parts, or None if there are none.
-        size: The size of the segment, if it is new; else 0. Its descriptor comes with the message.
+        size: The size of the segment if it is new, otherwise 0. Its descriptor comes with the
+            message.
         locations: The offset and the size of each part.
         dropped: The segments that the receiver must forget.
     """

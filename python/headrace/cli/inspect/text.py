@@ -38,7 +38,7 @@ def lines_of(report: dict[str, Any]) -> Iterator[str]:
 
 
 def kind_of(report: dict[str, Any]) -> str:
-    """Returns the kind of a file in a few words: "TFRecord, gzip", "JPEG image"."""
+    """Returns the kind of a file in a few words, such as "TFRecord, gzip" or "JPEG image"."""
     kind = str(_NAMES.get(report["kind"], report["kind"]))
     if report["kind"] == "image":
         kind = f"{report['format']} image"

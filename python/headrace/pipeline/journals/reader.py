@@ -71,7 +71,7 @@ class Waiter:
 
 
 def wait_for_description(files: JournalDirectory, poll_s: float) -> Description | None:
-    """Waits for the first append; returns None if all writers close without appending."""
+    """Waits for the first append. Returns None if all writers close without appending."""
     waiter = Waiter(poll_s, threading.Event())
     while True:
         writers = files.writers()
@@ -175,7 +175,7 @@ class JournalReader:
         return FailedPreconditionError(None, None, f"journal: {self._files.path}: {text}")
 
     def next_block(self, target_bytes: int) -> Block | None:
-        """Waits for the next examples; returns None when all writers have closed the journal.
+        """Waits for the next examples. Returns None when all writers have closed the journal.
 
         If processes have reopened the journal since then, the next call returns their examples. The
         order of arrival records each such end, so every iteration ends at the same examples.

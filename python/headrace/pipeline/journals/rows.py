@@ -29,7 +29,7 @@ class RowColumn(NamedTuple):
     """One component of the rows of a commit.
 
     Attributes:
-        values: The elements of all rows in a flat array; for strings, their bytes as uint8.
+        values: The elements of all rows in a flat array. For strings, the bytes as uint8.
         shapes: The shape of each row, as an int64 array (rows, axes), or None without axes.
         starts: The start of each row's elements, followed by the end of the last row's elements.
         ends: For strings, the start of each string, followed by the end of the last one, or None

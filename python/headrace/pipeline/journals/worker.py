@@ -89,7 +89,7 @@ class JournalWorker:
         self._newest = version
 
     def process(self, job: engine.Job) -> None:
-        """Passes the next examples to the engine; none at the end."""
+        """Passes the next examples to the engine, or none at the end."""
         result = _Reading(self._where)
         self.running[get_ident()] = result
         try:

@@ -61,9 +61,9 @@ def chat(
         loss: The tokens to train on: "assistant", "last", "completion" or "all".
         add_generation_prompt: If True, appends the start of the assistant's answer.
         completion: The messages that follow `messages`, if `loss` is "completion".
-        max_length: The maximum number of tokens; turns at the end are left out.
+        max_length: The maximum number of tokens. Turns at the end are left out if necessary.
         variables: Additional template variables.
-        now: The time that the template's `strftime_now` returns; the current time by default.
+        now: The time that the template's `strftime_now` returns. Defaults to the current time.
 
     Returns:
         A pair: `tokens`, int32, (tokens,), and `loss_weights`, float32, (tokens,).

@@ -32,7 +32,7 @@ class Segments:
     """The segments of a function, in order. The arguments are numbered before the results.
 
     Attributes:
-        parts: The segments; empty if it is better to run the whole function for each row.
+        parts: The segments. Empty if it is better to run the whole function for each row.
         results: The numbers of the result values.
     """
 

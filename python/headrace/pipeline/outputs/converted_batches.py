@@ -21,7 +21,7 @@ class OrderPosition(NamedTuple):
 
     @classmethod
     def of(cls, batches: Batches) -> "OrderPosition":
-        """Returns an iteration's position; raises the same errors as `Batches.digest`."""
+        """Returns an iteration's position. Raises the same errors as `Batches.digest`."""
         return cls(batches.digest(), batches.position, batches.counts)
 
 

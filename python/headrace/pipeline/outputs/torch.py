@@ -48,8 +48,8 @@ class TorchLoader:
             Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.
         is_attached: True if a Trainer saves and restores its position; see `headrace.hf.attach`.
-        batch_size: None, because its items are already batches. This attribute and those below are
-            for training loops that read them from a `DataLoader`.
+        batch_size: None, because the loader's items are already batches. This attribute and those
+            below are for training loops that read them from a `DataLoader`.
         num_workers: 0, because the pipeline runs its own threads.
         drop_last: False.
     """
@@ -264,8 +264,8 @@ class Sampler:
     """Forwards the epoch number to a loader.
 
     Attributes:
-        batch_size: The number of examples in a batch, or in the first one if it changes; 1 if the
-            pipeline does not set it.
+        batch_size: The number of examples in a batch, or in the first batch if the size changes. 1
+            if the pipeline does not set it.
     """
 
     def __init__(self, loader: TorchLoader) -> None:

@@ -672,7 +672,7 @@ class Batches(Reports):
     def origins(self) -> list[tuple[str | None, int, int | None]]:
         """Returns where each example in the last batch comes from.
 
-        This works only if the iteration was started by `Pipeline.replay`; otherwise the list is
+        This works only if the iteration was started by `Pipeline.replay`. Otherwise, the list is
         empty. Each origin is a tuple of three values: the file (None if there is none), the record
         number, and the offset of the record in the uncompressed file (None if it is unknown).
         """

@@ -115,7 +115,7 @@ def html_of(report: IterationReport) -> str:
 
 
 def counted(report: IterationReport) -> str:
-    """Returns how much the loop has received, such as "1 batch", "1,234 examples"."""
+    """Returns how much the loop has received, such as "1 batch" or "1,234 examples"."""
     one = {"batches": "batch", "examples": "example"}[report["unit"]]
     return f"{report['count']:,} {one if report['count'] == 1 else report['unit']}"
 

@@ -142,7 +142,7 @@ def _divider(chain: Sequence[Stage]) -> str | None:
 
 
 def weights_of(stage: Mix) -> list[Any]:
-    """Returns the weights of a mix in the form that states store."""
+    """Returns the weights of a mix as stored in states."""
     if not stage.schedule:
         return list(stage.weights)
     return [
@@ -185,7 +185,7 @@ def with_parts(
         chain: The pipeline's stages.
         state: The state.
         allow: The differences to allow.
-        mine: The same entries for this pipeline; `files` has None for each source.
+        mine: The same entries for this pipeline, with None for each source in `files`.
 
     Raises:
         ValueError: If the parts differ and `allow` does not include "parts".

@@ -39,7 +39,7 @@ class Skipped(NamedTuple):
         reason: The error message.
         num_lost: The number of lost records, which count towards the budget. These are CSV lines
             lost to a stray quote, or the estimated number of records in the rest of a file. None if
-            the number is unknown; this exceeds any budget.
+            the number is unknown, which exceeds any budget.
     """
 
     file: str | None

@@ -382,7 +382,7 @@ def state_text(state: Mapping[str, Any]) -> str:
 
 
 def state_from_text(text: str) -> dict[str, Any]:
-    """Decodes a result of `state_text`; raises ValueError if it is damaged."""
+    """Decodes a result of `state_text`. Raises ValueError if it is damaged."""
     try:
         state: dict[str, Any] = json.loads(text)
     except ValueError as error:

@@ -155,7 +155,7 @@ class Readings:
     budget_waiting: float
 
     def statistics(self) -> Statistics:
-        """Returns the statistics in the form that users see."""
+        """Returns the statistics as users see them."""
         stages = tuple(
             StageStatistics(
                 stage.name,

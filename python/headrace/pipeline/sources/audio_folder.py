@@ -43,11 +43,11 @@ def audio_folder(
 
     An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
     which you can decode with `headrace.ops.decode_audio` or `audio_slice`. Classes are sorted by
-    name and labelled from 0; `Pipeline.classes` returns the names. Within a class, files are sorted
-    by path, including those in subdirectories. Hidden directories and files with other extensions
-    are skipped. Links are followed. If `root` contains several links to a file, the file is read
-    only once. Its path and label are those of the file itself if it is inside `root`, and otherwise
-    those of the first link.
+    name and labelled from 0, and `Pipeline.classes` returns the names. Within a class, files are
+    sorted by path, including those in subdirectories. Hidden directories and files with other
+    extensions are skipped. Links are followed. If `root` contains several links to a file, the file
+    is read only once. Its path and label are those of the file itself if it is inside `root`, and
+    otherwise those of the first link.
 
     Args:
         root: The directory that contains the class directories, or a zip archive; see

@@ -185,7 +185,7 @@ class _OpenArchive:
 
 
 def folder_path(where: str, root: str | os.PathLike[str]) -> str:
-    """Returns the path of a directory in the form that sources store.
+    """Returns the path of a directory as stored by sources.
 
     Raises:
         TypeError: If `root` is not a path.

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 def outlines_of(entries: Sequence[Entry], sizes: Mapping[int, tuple[int, int]]) -> Outlines:
-    """Returns the outlines of all objects, in the form that the engine draws.
+    """Returns the outlines of all objects, in the engine's format for drawing.
 
     Args:
         entries: The annotations, ordered by image.

@@ -141,7 +141,7 @@ def csv(
             false, 1 or 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
             missing. If there is a header, columns are found by name in each file. If there is none,
             list all columns in order. Fractions are rounded to the floating-point type, but whole
-            numbers must be exact, so 1700000001 and 1e39 raise an error for `float`; use
+            numbers must be exact, so 1700000001 and 1e39 raise an error for `float`. Use
             `np.float64` for these. If None, types are inferred from the first block of the first
             file that has records. Inferred types represent the values exactly: int64, float32 or
             else float64, bool for `true` and `false`, and `str` for everything else, including

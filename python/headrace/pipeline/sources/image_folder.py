@@ -45,7 +45,7 @@ def image_folder(
 
     An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
     which you can decode with `headrace.ops.decode_image`. Classes are sorted by name and labelled
-    from 0; `Pipeline.classes` returns the names. Within a class, files are sorted by path,
+    from 0, and `Pipeline.classes` returns the names. Within a class, files are sorted by path,
     including those in subdirectories. Hidden directories and files with other extensions are
     skipped. Links are followed. If `root` contains several links to a file, the file is read only
     once. Its path and label are those of the file itself if it is inside `root`, and otherwise
@@ -64,7 +64,8 @@ def image_folder(
         TypeError: If `root` is not a path, or `extensions` contains anything but strings.
         ValueError: If `extensions` is empty.
 
-    Source: `torchvision.datasets.ImageFolder`, which also uses hidden directories as classes.
+    Source: `torchvision.datasets.ImageFolder`, which, unlike this source, also uses hidden
+        directories as classes.
 
     Examples:
         >>> from pathlib import Path

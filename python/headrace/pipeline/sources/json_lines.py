@@ -134,7 +134,7 @@ def json_lines(
             has an offset; `Nullable(int)` for values that may be missing. "meta.id" is the key "id"
             of the object "meta". Integers are also accepted as floats. Fractions are rounded to the
             floating-point type, but whole numbers must be exact, so 1700000001 and 1e39 raise an
-            error for `float`; use `np.float64` for these. If None, keys and types are inferred from
+            error for `float`. Use `np.float64` for these. If None, keys and types are inferred from
             the first block of the first file that has lines. Inferred types represent the values
             exactly: int64, uint64, float32 or else float64. Lists become ragged, with up to three
             axes. Objects and lists of objects become `Json`, which is None if the key is missing. A

@@ -34,7 +34,7 @@ class Mix(Combination):
         seed: The seed for the draws.
         stop: "first" to stop when a pipeline ends, "all" to continue with the others.
         is_seed_given: Whether the user passed the seed.
-        part_names: The name of each part; empty if the parts have no names.
+        part_names: The name of each part. Empty if the parts have no names.
         schedule: Later weights, each with the number of the first example that they apply to.
         measured: The component whose elements the weights refer to, or None if they refer to
             examples.

@@ -59,13 +59,13 @@ def parquet(
         columns: A list of columns to read, or a dict of their types. None reads all columns of the
             first file. "meta.lang" is the field "lang" of the struct "meta". If "meta" is a list of
             structs, "meta.lang" is the list of that field's values. You can use the same types as
-            in `json_lines`; numbers and times are converted. A value that the type cannot represent
+            in `json_lines`. Numbers and times are converted. A value that the type cannot represent
             raises an error. Fractions are rounded to the floating-point type, but whole numbers
             must be exact: 1700000001 raises an error for `float`, so use `np.float64`.
         where: Conditions such as [("year", ">=", 2020)]. Only rows that meet all of them are read.
             The comparisons are ==, !=, <, <=, >, >=, "in" and "not in". A row group is skipped if
             its statistics show that no row can match. A null meets no condition. Decimals are
-            compared exactly; a float counts as its shortest decimal form.
+            compared exactly, and a float counts as its shortest decimal form.
         defaults: Values to use for nulls and for columns that a file doesn't have, by column.
         dtypes: The types of some columns, such as {"price": str}. The others keep their types.
 

@@ -72,8 +72,8 @@ def video_folder(
 
     An example is `{"video": str, "label": int64, "path": str}`. Both `video` and `path` contain the
     path of the file. `clips("video")` replaces `video` with frames and keeps `path`. No file is
-    read before that. Classes are sorted by name and labelled from 0; `Pipeline.classes` returns the
-    names. Within a class, files are sorted by path, including those in subdirectories. Hidden
+    read before that. Classes are sorted by name and labelled from 0, and `Pipeline.classes` returns
+    the names. Within a class, files are sorted by path, including those in subdirectories. Hidden
     directories and files with other extensions are skipped. Links are followed, as in
     `image_folder`.
 

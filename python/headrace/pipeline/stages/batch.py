@@ -224,7 +224,7 @@ def joined_names(specs: Specs) -> list[str]:
 
 
 def batch_specs(specs: Specs, size: int | None, remainder: Remainder) -> Specs:
-    """Returns the components of a batch; the size is None if batches differ in size."""
+    """Returns the components of a batch. The size is None if batches differ in size."""
     batched = {
         name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
     }
@@ -258,7 +258,7 @@ def plan_batch(
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
         remainder: How to handle an incomplete last batch.
         padding: How to pad lists, or None to not pad them.
-        layouts: How a batch stores each component; empty to stack all of them.
+        layouts: How a batch stores each component. Empty to stack all components.
     """
     plan, turn, drops_rest = planning.plan, planning.turn, remainder == "drop"
     planning.group(

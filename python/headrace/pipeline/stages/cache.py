@@ -116,7 +116,7 @@ class CacheMethod(Chain):
         A pass that you leave early stores nothing. If several processes need the same cache, one of
         them writes it. Killing a process leaves no partial cache, and a damaged file is removed and
         rebuilt. If the examples can't be stored, the logger `headrace.pipeline` warns and names the
-        reason; the batches are the same. Only data that is being read or written counts towards
+        reason, but the batches are the same. Only data that is being read or written counts towards
         `memory_bytes`. Small `*.hrspecs` files next to the cache store the components of function
         results, so that a complete cache calls none of the functions before it.
 

@@ -43,7 +43,7 @@ class Pack(Step):
     Attributes:
         length: The number of elements in a row.
         names: The components to pack.
-        split: Whether to cut longer lists; otherwise they raise an error.
+        split: Whether to cut longer lists. If not, they raise an error.
         max_open: The maximum number of rows that are open at the same time.
         along: The components to collect from the examples of a row.
         cu_seqlens: Whether to add the end of each list in a row.

@@ -53,7 +53,7 @@ class PaddedBatch(Step):
     added_axes: ClassVar = 1
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components with a new first axis; a padded axis has one size per batch."""
+        """Returns the components with a new first axis. A padded axis has one size per batch."""
         check_not_listed(self, specs)
         check_values(self.name, self.values, specs, open_names(specs))
         self._check_multiples(specs)

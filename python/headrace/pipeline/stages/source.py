@@ -191,7 +191,7 @@ class Source(Stage, is_base=True):
 
     @abstractmethod
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Names the pieces that a following window may reorder; empty if there are none.
+        """Names the pieces that a following window may reorder. Empty if there are none.
 
         Args:
             block_bytes: The block size in bytes, or None for whole files.

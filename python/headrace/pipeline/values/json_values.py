@@ -10,7 +10,7 @@ __all__ = ["is_object", "json_text", "json_value"]
 
 
 def json_value(text: Any) -> Any:
-    """Parses a JSON text. For an array or a list of texts, returns a list of values.
+    """Parses JSON text. For an array or a list of texts, returns a list of values.
 
     An empty text becomes None. It is used as padding in batches.
     """

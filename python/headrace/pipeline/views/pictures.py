@@ -36,7 +36,7 @@ class Picture(NamedTuple):
 
     Attributes:
         pixels: uint8, (height, width, channels), 0 to 255, with 1 to 4 channels.
-        note: How the values were converted to pixels, or the format of the file; may be empty.
+        note: How the values were converted to pixels, or the format of the file. May be empty.
     """
 
     pixels: npt.NDArray[np.uint8]

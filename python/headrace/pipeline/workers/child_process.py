@@ -140,11 +140,11 @@ class ProgramSide:
         threading.Thread(target=self._take_messages, name="headrace-messages", daemon=True).start()
 
     def next_message(self) -> Any:
-        """Waits for the program's next message; returns None if the process should end."""
+        """Waits for the program's next message. Returns None if the process should end."""
         return self._messages.get()
 
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends an answer; waits while the program's buffer is full."""
+        """Sends an answer. Waits while the program's buffer is full."""
         self._channel.send(message, descriptors)
 
     def _take_messages(self) -> None:

@@ -18,7 +18,7 @@ __all__ = ["IteratorPool"]
 
 
 class IteratorPool:
-    """The iterators that a factory returned for one source. A copy starts without any.
+    """The iterators that a factory returned for one source. A copy starts without any iterators.
 
     Args:
         num_processes: The number of processes that iterate, or 0 to iterate in this process.

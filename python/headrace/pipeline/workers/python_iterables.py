@@ -131,7 +131,7 @@ class IterableFunction:
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Passes the next examples to the engine; none at the end."""
+        """Passes the next examples to the engine, or none at the end."""
         result = Result(self._where)
         rows, result.error = self.feed.take(job)
         if rows:
@@ -195,7 +195,7 @@ class SpecProbe:
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Passes the next example to the engine; none at the end."""
+        """Passes the next example to the engine, or none at the end."""
         result = Result(self._where)
         self.running[get_ident()] = result
         rows = []

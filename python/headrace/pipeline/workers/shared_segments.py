@@ -97,7 +97,7 @@ class Segment:
         return offset if offset >= 0 and offset + data.nbytes <= self.size else None
 
     def clear(self) -> bool:
-        """Makes all bytes available again; returns whether nothing refers to them."""
+        """Makes all bytes available again. Returns whether nothing refers to them."""
         self._used = 0
         return sys.getrefcount(self.data) <= _UNUSED
 

@@ -17,12 +17,12 @@ class Wording(NamedTuple):
     Attributes:
         component: The term for a component.
         drop: How to write only the other components.
-        as_text: How to write bytes as text; `{name}` is the component.
+        as_text: How to write bytes as text. `{name}` is the component.
         as_list: How to write lists.
         as_numbers: How to write numbers that JSON does not support.
         new_key: How to give samples keys.
         other_key: How to give samples different keys.
-        rename: How to rename a component; `{name}` is the component.
+        rename: How to rename a component. `{name}` is the component.
     """
 
     component: str

@@ -134,7 +134,7 @@ class LocatedColumns(NamedTuple):
         pickled: The batch's pickled columns, without large arrays, or None if it is the first
             location.
         segment: The number of the segment.
-        size: The size of the segment if it is new; its descriptor comes with the message.
+        size: The size of the segment if it is new. The descriptor comes with the message.
         locations: The offset and the size of each array.
         dropped: The segments that the receiver must forget.
     """
@@ -299,7 +299,7 @@ class Later(NamedTuple):
 
 
 class Stalled(NamedTuple):
-    """Describes why the owner isn't sending anything; empty once it continues."""
+    """Describes why the owner isn't sending anything. Empty once it continues."""
 
     reason: str
 
