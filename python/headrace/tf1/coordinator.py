@@ -1,8 +1,8 @@
-"""Coordinators: stop a group of threads, and raise their first error in the joining thread.
+"""Coordinators, which stop a group of threads and raise their first error in the joining thread.
 
 A coordinator consists of a stop flag, the exception that caused the stop, and a set of threads. It
 neither starts nor owns threads: plain `threading.Thread`s, queue runners and `LooperThread`s can
-share one.
+share a coordinator.
 
 One condition variable guards every field. Its lock is re-entrant, so a signal handler may call
 `request_stop` while the interrupted thread is inside a method of the same coordinator.
@@ -46,16 +46,16 @@ class Coordinator:
     You can call every method from any thread.
 
     Args:
-        clean_stop_exception_types: Exception types that mean the end of the input and not an error.
-            A stop requested with one of them counts as a plain stop. Defaults to
+        clean_stop_exception_types: Exception types that mean the end of the input, not an error. A
+            stop requested with one of these types counts as a plain stop. Defaults to
             `(OutOfRangeError,)`.
 
     Raises:
         TypeError: If `clean_stop_exception_types` is not a collection of exception types.
 
     Attributes:
-        patience_secs: The time after which `join` warns that it is waiting for a stop that nobody
-            has requested.
+        patience_secs: The time after which `join` warns that it is still waiting and nobody has
+            requested a stop.
 
     Source: `tf.train.Coordinator` of TensorFlow 1.15.
     """
@@ -101,11 +101,11 @@ class Coordinator:
 
         Args:
             ex: The reason: an exception, or the triple of `sys.exc_info()`. None means a plain
-                stop. A clean type counts as None.
+                stop. An exception of a clean type counts as None.
 
         Raises:
             BaseException: The exception that was passed, if the threads have already been joined.
-                It would be lost otherwise.
+                Otherwise, the exception would be lost.
         """
         exception = None if self._is_clean(ex) else _find_exception(ex)
         with self._changed:
@@ -138,7 +138,7 @@ class Coordinator:
         return callbacks
 
     def clear_stop(self) -> None:
-        """Makes the coordinator usable again. Clears the stop, its exception and the join."""
+        """Makes the coordinator usable again by clearing the stop, its exception and the join."""
         with self._changed:
             self._stop_requested = False
             self._exception = None
@@ -146,7 +146,7 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Requests a stop if the body raises an exception of any kind, and swallows it.
+        """Requests a stop if the body raises an exception of any kind. The exception is suppressed.
 
         Does nothing if the body raises no exception.
         """
@@ -162,7 +162,7 @@ class Coordinator:
             timeout: The maximum time to wait, in seconds. Defaults to no limit.
 
         Returns:
-            Whether a stop was requested. False after the timeout.
+            Whether a stop was requested. False if the timeout expired first.
         """
         with self._changed:
             if self._stop_requested:
@@ -171,7 +171,7 @@ class Coordinator:
                 return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
-        """Registers a function to call once when a stop is requested, or now if it already was.
+        """Registers a function to call once when a stop is requested, or now if one already was.
 
         The thread that requests the stop calls the function, outside any lock. The function must
         not block. If it raises an exception, the exception is logged and dropped.
@@ -191,7 +191,7 @@ class Coordinator:
             self._stop_callbacks.remove(callback)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Adds a thread that `join` waits for. This is also possible while `join` waits."""
+        """Adds a thread that `join` waits for. You can add threads even while `join` is waiting."""
         with self._changed:
             self._registered_threads.add(thread)
 
@@ -203,7 +203,7 @@ class Coordinator:
     ) -> None:
         """Blocks until the threads have ended, then re-raises the exception that stopped them.
 
-        It waits without a time limit until a stop is requested, and then at most for the grace
+        `join` waits without a time limit until a stop is requested, and then at most for the grace
         period. It returns as soon as all threads have ended. A thread that was never started counts
         as ended. Ctrl-C ends the wait.
 

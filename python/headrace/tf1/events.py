@@ -1,11 +1,11 @@
-"""Event files: programs write them while they run, and TensorBoard shows them.
+"""Event files, which programs write while they run and TensorBoard displays.
 
-An event file is a TFRecord file of `Event` messages. The first message contains the version of the
-format. TensorBoard reads all files in a directory whose names contain "tfevents", in the order of
-their names, and continues to read as they grow.
+An event file is a TFRecord file of `Event` messages. The first message contains the format version.
+TensorBoard reads all files in a directory whose names contain "tfevents", in the order of their
+names, and keeps reading as they grow.
 
 Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
-writes from a separate thread. Here the caller writes, since an event takes only microseconds.
+writes from a separate thread. Here, the caller writes, because an event takes only microseconds.
 """
 
 import itertools
@@ -38,9 +38,8 @@ _FILE_VERSION: Final = "brain.Event:2"
 class FileWriter:
     """Writes summaries and graphs to a new event file. You can use it from many threads.
 
-    Other programs can read events once they are flushed. The writer flushes them in `flush` and
-    `close`, when an event is added at least `flush_secs` after the last flush, and when the program
-    ends.
+    Other programs can read events once they are flushed. Events are flushed by `flush` and `close`,
+    when an event is added at least `flush_secs` after the last flush, and when the program ends.
 
     After a failed write (for example, because the disk is full), all later writes fail in the same
     way until you close and reopen the writer.
@@ -48,7 +47,7 @@ class FileWriter:
     Args:
         logdir: The directory of the file. It is created if it does not exist.
         graph: A graph to write.
-        max_queue: Accepted for compatibility: events do not wait.
+        max_queue: Accepted for compatibility, but not used, because events are written immediately.
         flush_secs: The maximum time before events are flushed, if events are added continually.
         graph_def: A graph to write, as a `GraphDef`.
         filename_suffix: The suffix of the file name.
@@ -91,11 +90,11 @@ class FileWriter:
 
         Args:
             summary: A `Summary`, or its bytes, such as the result of running `tf.summary.scalar`.
-            global_step: The training step that it belongs to.
+            global_step: The training step of the event.
 
         Raises:
             google.protobuf.message.DecodeError: If the bytes are not a summary.
-            TypeError: If `summary` is neither.
+            TypeError: If `summary` has any other type.
         """
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
@@ -106,23 +105,23 @@ class FileWriter:
         self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
-        """Adds an event of the session, such as its start, which invalidates events of later steps.
+        """Adds a session event. For example, a start invalidates events of later steps.
 
         Args:
             session_log: The event.
-            global_step: The training step that it belongs to.
+            global_step: The training step of the event.
         """
         self._add(Event(session_log=session_log), global_step)
 
     def add_run_metadata(
         self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
     ) -> None:
-        """Adds the metadata of a run, which TensorBoard shows beside the graph.
+        """Adds the metadata of a run, which TensorBoard displays next to the graph.
 
         Args:
-            run_metadata: The metadata of `Session.run`.
+            run_metadata: The metadata from `Session.run`.
             tag: The name, which must be different each time.
-            global_step: The training step that it belongs to.
+            global_step: The training step of the event.
 
         Raises:
             ValueError: If the tag was used before.
@@ -143,8 +142,8 @@ class FileWriter:
         """Adds a graph: the names, types and inputs of its operations, without attributes.
 
         Args:
-            graph: A `Graph`, or its description.
-            global_step: The training step that it belongs to.
+            graph: A `Graph`, or a description of it.
+            global_step: The training step of the event.
             graph_def: The description, if `graph` is None.
 
         Raises:
@@ -169,7 +168,7 @@ class FileWriter:
         self._add(Event(graph_def=serialized), global_step)
 
     def add_event(self, event: Event) -> None:
-        """Adds an event. If the writer is closed, it warns and does nothing."""
+        """Adds an event. If the writer is closed, this only logs a warning."""
         with self._lock:
             if self._file is not None:
                 self._file.write(event)
@@ -181,7 +180,7 @@ class FileWriter:
         )
 
     def flush(self) -> None:
-        """Writes all events so far to the file, so that readers see them."""
+        """Writes all events so far to the file, where readers can see them."""
         with self._lock:
             if self._file is not None:
                 self._file.flush()
@@ -331,10 +330,10 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
     """Yields the events of an event file.
 
     Args:
-        path: The file to read. It is opened at the first event.
+        path: The file to read. It is opened when the first event is read.
 
     Raises:
-        DataLossError: If the file is damaged, or a record is not an event. The message has the
+        DataLossError: If the file is damaged, or a record is not an event. The message contains the
             position.
         NotFoundError: If the file does not exist.
     """

@@ -55,15 +55,15 @@ class _Writer(Protocol):
 
 
 class GFile:
-    """A file with separate positions for reading and writing. It is opened at the first use.
+    """A file with separate positions for reading and writing. It is opened on first use.
 
-    A remote file is written to this machine first. `flush` and `close` upload it, as a whole.
+    A remote file is first written to this machine. `flush` and `close` then upload the whole file.
 
     Args:
         name: The name.
-        mode: "r", "w" or "a", with or without "+" and "b". With "b", reads return bytes; without
-            it, UTF-8 text. In either case, you can write both. "r+" and "w" truncate the file at
-            the first write.
+        mode: "r", "w" or "a", with or without "+" and "b". Reads return bytes with "b", and UTF-8
+            text otherwise. You can always write both. "r+" and "w" truncate the file on the first
+            write.
 
     Raises:
         InvalidArgumentError: If the mode does not exist.
@@ -95,7 +95,7 @@ class GFile:
         """Returns the next `n` bytes, or all remaining bytes, as bytes or text.
 
         Raises:
-            ResourceExhaustedError: If there can never be enough memory.
+            ResourceExhaustedError: If the data can never fit into memory.
         """
         with os_errors(self.name):
             reader = self._reading()
@@ -294,7 +294,7 @@ class FileStatistics:
     Attributes:
         length: The size in bytes.
         mtime_nsec: The time of the last change, in nanoseconds since 1970.
-        is_directory: Whether it is a directory.
+        is_directory: Whether the path is a directory.
     """
 
     length: int
@@ -326,7 +326,7 @@ def IsDirectory(dirname: _Path) -> bool:
 
 
 def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
-    """Returns the sorted names that match a pattern. The results of several patterns are joined.
+    """Returns the sorted names that match a pattern. The results for several patterns are joined.
 
     See `matching_files` for patterns.
     """
@@ -394,11 +394,11 @@ def _walk_remote(top: str, in_order: bool) -> Iterator[tuple[str, list[str], lis
 
 
 def MakeDirs(dirname: _Path) -> None:
-    """Creates a directory and its parents, unless they exist.
+    """Creates a directory and its parents if they do not exist.
 
     Raises:
         FailedPreconditionError: If one of the paths is a file.
-        PermissionDeniedError: If it cannot be created.
+        PermissionDeniedError: If the directory cannot be created.
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
@@ -472,7 +472,7 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
-    """Copies a file. A replaced file keeps its mode. It does not change if copying fails.
+    """Copies a file. An existing file keeps its mode, and does not change if copying fails.
 
     Raises:
         AlreadyExistsError: If the new name exists and `overwrite` is False.

@@ -1,7 +1,7 @@
 """Finds the queue runners and variables that tensors depend on, even through queues.
 
-Before it fetches tensors, a program can find all runners that it must start and all variables that
-it must initialize. It does not need the graph's collections for this.
+Before a program fetches tensors, it can find all runners to start and all variables to initialize,
+without using the graph's collections.
 """
 
 import threading
@@ -34,10 +34,10 @@ def runners_of(values: _Values) -> list[QueueRunner]:
 
     Args:
         values: Tensors, sparse tensors, operations, queues or variables, or lists, tuples and dicts
-            of them.
+            of these.
 
     Returns:
-        The runners, without duplicates. Runners of queues nearer to the values come first.
+        The runners, without duplicates. Runners whose queues are nearer to the values come first.
     """
     queues = [op.owner for op in _upstream(values) if isinstance(op.owner, QueueBase)]
     return list(dict.fromkeys(runner for queue in queues for runner in queue.runners))

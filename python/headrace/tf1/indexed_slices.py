@@ -39,8 +39,8 @@ class IndexedSlicesValue(NamedTuple):
 class IndexedSlices:
     """Some rows of a tensor. All other rows are zero.
 
-    It can be converted to the whole tensor if `dense_shape` is given. Rows with the same index are
-    added.
+    If `dense_shape` is given, you can convert the object to the whole tensor. Rows with the same
+    index are added.
 
     Args:
         values: The rows.
@@ -70,19 +70,19 @@ class IndexedSlices:
 
     @property
     def shape(self) -> TensorShape:
-        """The known part of the shape of the whole tensor."""
+        """The known part of the whole tensor's shape."""
         if self._dense_shape is None:
             return TensorShape(None)
         return constant_value_as_shape(self._dense_shape)
 
     @property
     def name(self) -> str:
-        """The name of the rows."""
+        """The name of the tensor of rows."""
         return self._values.name
 
     @property
     def device(self) -> str:
-        """The device of the rows."""
+        """The device of the tensor of rows."""
         return self._values.device
 
     @property
@@ -97,7 +97,7 @@ class IndexedSlices:
 
     @property
     def graph(self) -> Any:
-        """The graph of the rows."""
+        """The graph that the rows belong to."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:

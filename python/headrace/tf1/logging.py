@@ -1,4 +1,4 @@
-"""`tf.logging`: Python's logging, for this library and for programs that use it.
+"""`tf.logging`: Python's logging, for this library and the programs that use it.
 
 Source: `tf.logging` of TensorFlow 1.15.
 """
@@ -87,7 +87,7 @@ def get_verbosity() -> int:
 def set_verbosity(v: int | str) -> None:
     """Sets the minimum level that is logged.
 
-    If the program has not set up Python's logging, messages go to standard error afterwards.
+    If the program has not set up Python's logging, messages are then written to standard error.
 
     Args:
         v: A level of this module, or its name.

@@ -1,8 +1,8 @@
 """TensorFlow names that headrace lacks, and their replacements.
 
-`missing_names.txt` lists the public names that headrace lacks. They come from
-`tensorflow.compat.v1` of TensorFlow 2.21, and from modules that only 1.15 has. The file is read
-when a program uses a missing name.
+`missing_names.txt` lists the public names that headrace lacks, from `tensorflow.compat.v1` of
+TensorFlow 2.21 and from modules that only 1.15 has. The file is read when a program uses a missing
+name.
 """
 
 import pkgutil
@@ -90,8 +90,8 @@ def remedy_for(name: str) -> str | None:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".
 
     Returns:
-        A sentence, or None if TensorFlow does not have the name either. Names inside `contrib`
-        always get a sentence, since the list contains only the common names of its packages.
+        A sentence, or None if TensorFlow lacks the name too. Names inside `contrib` always have a
+        sentence, because only the common names of its packages are listed.
     """
     is_listed = name in _missing_names() or name in _WITHOUT_PUBLIC_PATH
     if not is_listed and not name.startswith("contrib."):

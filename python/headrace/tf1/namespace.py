@@ -1,4 +1,4 @@
-"""Gives modules TensorFlow's names: `dir` lists them, and any other name raises an error."""
+"""Makes modules expose TensorFlow's names: `dir` lists them, and other names raise an error."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,7 +21,8 @@ def namespace(
     Args:
         module: The name of the module.
         names: The names that `dir` lists.
-        late: The home of each name that is loaded on first use; see `headrace.core.exports.homes`.
+        late: The module of each name that is loaded on first use; see
+            `headrace.core.exports.homes`.
     """
 
     def missing(name: str) -> AttributeError:
@@ -36,8 +37,8 @@ def namespace(
 def hide_submodules(package: str, public: Collection[str]) -> None:
     """Removes a package's submodules from its attributes, so that `hasattr` does not find them.
 
-    The import system binds each loaded module to its package. `import` still works, with `from` and
-    with full paths.
+    The import system binds each loaded module to its package. You can still import them with `from`
+    or with full paths.
 
     Args:
         package: The name of the package.

@@ -55,7 +55,7 @@ class OldReduction(Protocol):
     Args:
         input_tensor: The tensor to reduce.
         axis: An axis, or a list or vector of axes. Defaults to all axes.
-        keepdims: Whether the reduced axes are kept, with size 1.
+        keepdims: Whether the reduced axes are kept with size 1.
         name: The name of the operation.
         reduction_indices: The old name of `axis`.
         keep_dims: The old name of `keepdims`.

@@ -152,7 +152,7 @@ class OldSparseReduction(Protocol):
     Args:
         sp_input: The sparse tensor.
         axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
-        keepdims: Whether the reduced axes are kept, with size 1.
+        keepdims: Whether the reduced axes are kept with size 1.
         reduction_axes: The old name of `axis`.
         keep_dims: The old name of `keepdims`.
 

@@ -176,7 +176,7 @@ class _Call:
 
 
 class Absorbed:
-    """The result of an absorbed call, a part of this result, or an instance of a program's class."""
+    """The result of an absorbed call, a part of a result, or an instance of a program's class."""
 
     # Turns `ndarray + absorbed` into `absorbed.__radd__(ndarray)`.
     __array_priority__ = 100

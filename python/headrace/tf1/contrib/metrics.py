@@ -133,8 +133,8 @@ def streaming_recall_at_k(
         labels: The class of each example, an integer vector.
         k: The number of largest predictions to consider.
         weights: The weight of each example. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

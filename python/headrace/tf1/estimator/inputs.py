@@ -41,16 +41,17 @@ def numpy_input_fn(
 
     Args:
         x: The features: an array or a dict of arrays. The rows are along the first axis.
-        y: The labels, in the same form and with the same number of rows (optional).
+        y: The labels, in the same form as `x` and with the same number of rows (optional).
         batch_size: The number of rows in a batch. The last batch can be smaller.
         num_epochs: The number of epochs. If None, there is no limit.
-        shuffle: Whether rows are in random order. Required.
+        shuffle: Whether rows are in random order. This argument is required.
         queue_capacity: The maximum number of rows in the queue.
         num_threads: The number of threads that fill the queue.
 
     Returns:
         A function. Each call adds a pipeline with a queue runner to the default graph and returns a
-        batch: the features in the form of `x`, or, with labels, a pair of features and labels.
+        batch: the features in the structure of `x`, or, if there are labels, a pair of features and
+        labels.
 
     Raises:
         TypeError: If `x` is neither an array nor a dict.
@@ -105,7 +106,7 @@ def pandas_input_fn(
         target_column: The name of the labels. It must not be the name of a feature.
 
     Returns:
-        A function, as from `numpy_input_fn`. The features are a dict by column name.
+        A function, as from `numpy_input_fn`. The features are returned as a dict by column name.
 
     Raises:
         TypeError: If `x` is not a `DataFrame`, or `target_column` is not a string.
@@ -188,7 +189,8 @@ def filled(
 
     Args:
         queue: The queue.
-        take: Returns the next rows of each component. Raises OutOfRangeError at the end.
+        take: A function that returns the next rows of each component, and raises OutOfRangeError at
+            the end.
         batch_size: The number of rows in a batch.
         num_epochs: The number of epochs. If None, the rows repeat forever, and all batches are
             full.

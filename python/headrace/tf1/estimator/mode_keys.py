@@ -1,6 +1,6 @@
 """Mode names: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
 
-A program's input functions receive one of these names as an argument.
+A program's input functions receive one of these modes as an argument.
 
 Source: TensorFlow 1.15.
 """

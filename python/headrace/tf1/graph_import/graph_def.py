@@ -50,8 +50,8 @@ def import_graph_def(
             ("op:0", "op").
         return_elements: The operations ("op") and tensors ("op:0") to return, by their names in the
             message.
-        name: The scope of the new operations. Defaults to "import". If it is "", there is no scope,
-            and a number is added to names that are already used.
+        name: The scope of the new operations. Defaults to "import". If the name is "", there is no
+            scope, and numbers are appended to names that are already used.
         op_dict: Accepted for compatibility, but not used.
         producer_op_list: Accepted for compatibility, but not used.
         allow_files: Only in headrace. Whether the graph may contain operations that read or write
@@ -59,10 +59,11 @@ def import_graph_def(
             allowed.
 
     Returns:
-        A list of the operations and tensors in `return_elements`, or None if it is None.
+        A list of the operations and tensors in `return_elements`, or None if `return_elements` is
+        None.
 
     Raises:
-        NotFoundError: If headrace does not have the type of an operation.
+        NotFoundError: If headrace lacks the type of an operation.
         PermissionDeniedError: If an operation reads or writes arbitrary files and `allow_files` is
             False.
         TypeError: If `graph_def` is not a `GraphDef`, or names are not strings.

@@ -1,4 +1,4 @@
-"""Makers: they create operations from messages, by operation type."""
+"""Makers, which create operations from messages, by operation type."""
 
 from functools import partial
 from typing import Any, Final
@@ -30,7 +30,7 @@ _VECTOR = TensorShape([None])
 
 
 def maker_of(op_type: str, is_declared: bool) -> Maker | None:
-    """Returns the maker for an operation type, or None if headrace does not have the type.
+    """Returns the maker for an operation type, or None if headrace lacks the type.
 
     Args:
         op_type: The type of the operation.

@@ -45,16 +45,16 @@ def import_meta_graph(
     Queue runners are imported too, so `start_queue_runners` fills the queues of an imported input.
 
     Args:
-        meta_graph_or_file: The result of `export_meta_graph`, or its file. The `.meta` file of a
-            `Saver` also works, unless a constant is larger than 64 KiB.
+        meta_graph_or_file: The result of `export_meta_graph`, or the file that it wrote. The
+            `.meta` file of a `Saver` also works, unless a constant is larger than 64 KiB.
         clear_devices: Whether to remove the devices of operations.
         import_scope: A scope to add before all names (optional).
         input_map: See `import_graph_def`.
         allow_files: See `import_graph_def`.
 
     Returns:
-        A saver for the graph's global variables, by their names in the message, or None if it has
-        no variables.
+        A saver for the graph's global variables, by their names in the message, or None if there
+        are no variables.
 
     Raises:
         OSError: If the file does not exist or is not a `MetaGraphDef`.

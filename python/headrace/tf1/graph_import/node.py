@@ -24,7 +24,8 @@ class Node:
         type: The type of the operation.
         inputs: The input tensors.
         attrs: The attributes.
-        outputs: The outputs as described in the message. None if it does not describe them.
+        outputs: The outputs as described in the message, or None if the message does not describe
+            them.
     """
 
     graph: Graph
@@ -59,8 +60,8 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
     Args:
         function: The function, which also accepts `name`.
-        **attributes: The name of the attribute for each parameter. If a message lacks the
-            attribute, the function's default is used.
+        **attributes: The attribute name for each parameter. If a message lacks the attribute, the
+            function's default is used.
     """
 
     def make(node: Node) -> None:
@@ -70,7 +71,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
 
 def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
-    """Like `by`, but passes the inputs starting with number `first` as a list."""
+    """Like `by`, but passes the inputs from index `first` on as a list."""
 
     def make(node: Node) -> None:
         head, tail = node.inputs[:first], node.inputs[first:]
@@ -83,7 +84,7 @@ def native(infer: Callable[[Node], Outputs]) -> Maker:
     """Returns a maker for an engine operation.
 
     Args:
-        infer: Returns the dtypes and static shapes of the outputs.
+        infer: A function that returns the dtypes and static shapes of the outputs.
     """
     return lambda node: node.add(infer(node))
 

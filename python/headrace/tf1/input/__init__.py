@@ -1,4 +1,4 @@
-"""Input pipelines: producers fill queues with names and slices, and batchers create batches."""
+"""Input pipelines: producers fill queues with names or slices, and batchers create batches."""
 
 from headrace.tf1.input.batching import batch, batch_join, shuffle_batch, shuffle_batch_join
 from headrace.tf1.input.filenames import match_filenames_once

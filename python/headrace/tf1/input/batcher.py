@@ -1,4 +1,4 @@
-"""The common base of batchers: threads enqueue examples, and batches are dequeued.
+"""The common base of batchers, whose threads enqueue examples and whose batches are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -128,7 +128,7 @@ class Batcher:
     keep_input: TensorLike = True
 
     def batch(self, tensors: ExampleLike, num_threads: int, default_name: str) -> Any:
-        """Returns batches of one example that several threads compute repeatedly."""
+        """Returns batches of an example that several threads compute repeatedly."""
         return self._batch([tensors], num_threads, default_name)
 
     def batch_join(self, tensors_list: Iterable[ExampleLike], default_name: str) -> Any:
@@ -227,7 +227,7 @@ def restore_sparse(
 ) -> list[Tensor | SparseTensor]:
     """Replaces handles with batches of the sparse tensors that they represent.
 
-    Computing one component of a batch also computes the others, so nothing remains in the table.
+    Computing one component of a batch also computes all others, so nothing remains in the table.
     """
     values: list[Tensor | SparseTensor] = []
     for tensor, component in zip(batch, components, strict=True):

@@ -32,11 +32,11 @@ def batch(
         batch_size: The number of examples in a batch.
         num_threads: The number of threads that compute examples. With more than one thread, the
             order is not kept.
-        capacity: The number of examples that the queue holds.
-        enqueue_many: Whether each tensor has several examples (or none), one per row.
+        capacity: The maximum number of examples in the queue.
+        enqueue_many: Whether each tensor contains several examples (or none), one per row.
         shapes: The shapes of the tensors of one example, if they are unknown.
-        dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest in the
-            batch.
+        dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the largest one in
+            the batch.
         allow_smaller_final_batch: Whether the remaining examples at the end form a smaller batch.
             If False, they are dropped.
         shared_name: See `FIFOQueue`.
@@ -44,7 +44,7 @@ def batch(
 
     Returns:
         The tensors with a new first dimension: a dict if `tensors` is a dict, a single tensor if it
-        is a list of one, and a list otherwise.
+        is a list with one item, and a list otherwise.
 
     Raises:
         OutOfRangeError: When run, if the input has ended or failed. `Coordinator.join` raises the
@@ -67,10 +67,10 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, with one thread for each example of `tensors_list`.
+    """Returns batches like `batch`, with one thread for each example in `tensors_list`.
 
     Use a separate reader for each example, so that several files are read at the same time. The
-    input ends when all of them have ended.
+    input ends when all examples have ended.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -90,7 +90,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, but of examples drawn at random from the queue.
+    """Returns batches like `batch`, but draws the examples from the queue at random.
 
     Even with all seeds set (`set_random_seed`, or the seeds of this function, the producer and
     random operations) and one thread, each draw depends on the elements that are in the queue at
@@ -107,9 +107,9 @@ def shuffle_batch(
     Args:
         tensors: See `batch`.
         batch_size: See `batch`.
-        capacity: The number of examples that the queue holds. It must exceed `min_after_dequeue`.
-        min_after_dequeue: The minimum number of examples that stay in the queue. The more examples
-            stay, the better they are shuffled.
+        capacity: The maximum number of examples in the queue. It must exceed `min_after_dequeue`.
+        min_after_dequeue: The minimum number of examples that stay in the queue. A larger number
+            improves shuffling.
         num_threads: See `batch`.
         seed: Makes the draws repeatable, within the limits above.
         enqueue_many: See `batch`.
@@ -139,9 +139,9 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `shuffle_batch` does, with a thread for each example; see `batch_join`.
+    """Returns batches like `shuffle_batch`, with a thread for each example; see `batch_join`.
 
-    The order is repeatable only with one example in the list.
+    The order is repeatable only if the list contains one example.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

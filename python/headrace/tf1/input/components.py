@@ -1,4 +1,4 @@
-"""Checks a batcher's examples: all of them must have the same components.
+"""Checks that all examples of a batcher have the same components.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -36,7 +36,7 @@ class Component:
     """One component of an example.
 
     Attributes:
-        dtype: The dtype of its elements.
+        dtype: The dtype of the elements.
         sparse_shape: The shape of a sparse tensor, or None for other tensors.
     """
 
@@ -90,8 +90,8 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 
     Raises:
         TypeError: If the dtypes of the examples differ.
-        ValueError: If the examples differ in length, in which tensors are sparse, or in the rank of
-            sparse tensors.
+        ValueError: If the examples differ in length, in the choice of sparse tensors, or in the
+            rank of sparse tensors.
     """
     shapes = [_sparse_shape(value, enqueue_many) for value in examples[0]]
     for example in examples[1:]:
@@ -115,7 +115,7 @@ def queue_shapes(
 
     Args:
         examples: The examples.
-        components: Their components.
+        components: The components of the examples.
         argument: One shape for each component, or None to use the shapes of the first example.
         enqueue_many: Whether the first dimension of the tensors runs over several examples.
 

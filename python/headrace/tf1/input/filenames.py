@@ -26,7 +26,7 @@ def match_filenames_once(
         name: Name of the variable.
 
     Returns:
-        A string vector of unknown static shape. It is not trainable.
+        A string vector of unknown static shape, which is not trainable.
     """
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(

@@ -26,15 +26,14 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, but only of examples for which a condition is true.
+    """Returns batches like `batch`, but keeps only examples for which a condition is true.
 
     The tensors of the other examples are still computed.
 
     Args:
         tensors: See `batch`.
-        keep_input: A bool scalar: whether to keep this example, or, with `enqueue_many`, all
-            examples. With `enqueue_many`, it can also be a bool vector with one element per
-            example.
+        keep_input: A bool scalar: whether to keep this example, or all examples if `enqueue_many`
+            is True. In that case, it can also be a bool vector with one element per example.
         batch_size: See `batch`.
         num_threads: See `batch`.
         capacity: See `batch`.
@@ -47,8 +46,8 @@ def maybe_batch(
 
     Raises:
         OutOfRangeError: See `batch`.
-        ValueError: See `batch`. It is also raised if `keep_input` has too many dimensions, or an
-            unknown rank.
+        ValueError: See `batch`. Also raised if `keep_input` has too many dimensions or an unknown
+            rank.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(
@@ -69,9 +68,9 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch_join` does, with a condition; see `maybe_batch`.
+    """Returns batches like `batch_join`, with a condition; see `maybe_batch`.
 
-    The same condition applies to every example of `tensors_list`.
+    The same condition applies to every example in `tensors_list`.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(
@@ -94,7 +93,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `shuffle_batch` does, with a condition; see `maybe_batch`."""
+    """Returns batches like `shuffle_batch`, with a condition; see `maybe_batch`."""
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(
         waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
@@ -115,7 +114,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `shuffle_batch_join` does, with a condition; see `maybe_batch`."""
+    """Returns batches like `shuffle_batch_join`, with a condition; see `maybe_batch`."""
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(
         waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input

@@ -1,4 +1,4 @@
-"""Producers: a runner fills a queue with the rows of a tensor, once in each epoch.
+"""Producers, whose runners fill a queue with the rows of a tensor once per epoch.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -70,7 +70,7 @@ def limit_epochs(
         name: Name of the operation.
 
     Returns:
-        The tensor. It is `tensor` itself if there is no limit.
+        The limited tensor, or `tensor` itself if there is no limit.
 
     Raises:
         FailedPreconditionError: When run, if the count was not initialized.
@@ -108,7 +108,7 @@ def input_producer(
     """Returns a queue that a runner fills with the rows of a tensor.
 
     Args:
-        input_tensor: The rows. They are computed again in each epoch.
+        input_tensor: The rows, which are computed again in each epoch.
         element_shape: The shape of one row, if the shape of the tensor is not fully known.
         num_epochs: The number of epochs. Defaults to no limit. If given, run
             `local_variables_initializer` first.
@@ -125,8 +125,8 @@ def input_producer(
         A `FIFOQueue`. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner, if the tensor has no rows and
-            `num_epochs` is None.
+        InvalidArgumentError: When the runner runs, if the tensor has no rows and `num_epochs` is
+            None.
         ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -182,7 +182,7 @@ def string_input_producer(
         A `FIFOQueue` of scalar strings. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner, if the tensor is empty.
+        InvalidArgumentError: When the runner runs, if the tensor is empty.
         ValueError: If the tensor is known to be empty, or is not a vector.
     """
     text = "string_input_producer requires a non-null input tensor"
@@ -227,7 +227,7 @@ def range_input_producer(
         name: Name of the operations.
 
     Returns:
-        A `FIFOQueue` of scalar integers of the type of `limit`.
+        A `FIFOQueue` of scalar integers with the type of `limit`.
     """
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
@@ -252,7 +252,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Returns one row of each tensor. All rows have the same index, which changes in each run.
+    """Returns one row from each tensor. All rows have the same index, which changes in each run.
 
     Args:
         tensor_list: Tensors with the same number of rows.
@@ -264,7 +264,7 @@ def slice_input_producer(
         name: Name of the operations.
 
     Returns:
-        One tensor for each of `tensor_list`, without its first dimension.
+        One tensor for each tensor in `tensor_list`, without the first dimension.
 
     Raises:
         InvalidArgumentError: When run, if a tensor has fewer rows than the first.

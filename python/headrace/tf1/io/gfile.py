@@ -57,7 +57,7 @@ def listdir(path: _Path) -> list[str]:
 
 
 def makedirs(path: _Path) -> None:
-    """Creates a directory and its parents, unless they exist; see `tf.gfile.MakeDirs`."""
+    """Creates a directory and its parents if they do not exist; see `tf.gfile.MakeDirs`."""
     gfile.MakeDirs(path)
 
 

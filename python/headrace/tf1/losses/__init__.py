@@ -1,4 +1,4 @@
-"""`tf.losses`: losses of predictions, without gradients."""
+"""`tf.losses`: loss functions for predictions, without gradients."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Losses for classification: cross entropies of predictions given as logits.
+"""Losses for classification: cross entropies for predictions given as logits.
 
 Source: `tf.losses.sigmoid_cross_entropy`, `softmax_cross_entropy` and
 `sparse_softmax_cross_entropy` of TensorFlow 1.15.
@@ -31,7 +31,7 @@ def sigmoid_cross_entropy(
         weights: See `compute_weighted_loss`.
         label_smoothing: The fraction by which labels are moved towards 1/2, from 0 to 1.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:
@@ -70,7 +70,7 @@ def softmax_cross_entropy(
         label_smoothing: The fraction by which probabilities are moved towards equal probabilities,
             from 0 to 1.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:
@@ -110,7 +110,7 @@ def sparse_softmax_cross_entropy(
         logits: The predictions, (batch, classes), of a floating-point type.
         weights: A scalar, or one number per example.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:

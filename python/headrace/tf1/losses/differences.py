@@ -61,11 +61,11 @@ def mean_squared_error(
         predictions: The predictions, of the same shape.
         weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Returns:
-        A float32 scalar, or a tensor in the shape of `labels` for `Reduction.NONE`.
+        A float32 scalar, or a tensor with the shape of `labels` for `Reduction.NONE`.
 
     Raises:
         ValueError: If shapes do not match, or an argument is None.
@@ -84,14 +84,14 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """Returns the squared differences between the errors of all pairs of elements of an example.
+    """Returns the squared differences between the errors of all pairs of elements in an example.
 
     Args:
         labels: The labels, (batch, …).
         predictions: The predictions, of the same shape.
         weights: A scalar, or one number per example, with as many axes as `labels`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
 
     Returns:
         A float32 scalar.
@@ -136,10 +136,10 @@ def cosine_distance(
     Args:
         labels: The labels.
         predictions: The predictions, of the same shape.
-        axis: The axis of the vectors. It is kept with size 1.
+        axis: The axis of the vectors, which is kept with size 1.
         weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
         dim: The old name of `axis`.
 
@@ -172,7 +172,7 @@ def hinge_loss(
         logits: The predictions, of the same shape. A number above 0 predicts 1.
         weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:
@@ -201,7 +201,7 @@ def huber_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns half the squared differences if they are small, and a linear loss otherwise.
+    """Returns half the squared difference if it is small, and a linear loss otherwise.
 
     Args:
         labels: The labels.
@@ -209,7 +209,7 @@ def huber_loss(
         weights: See `compute_weighted_loss`.
         delta: The absolute difference above which the loss is linear.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:
@@ -243,7 +243,7 @@ def log_loss(
         weights: See `compute_weighted_loss`.
         epsilon: Added to each probability, so that the logarithm is finite.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to. If None, it is not added to any.
+        loss_collection: The collection to add the loss to, or None for no collection.
         reduction: One of `Reduction`.
 
     Raises:

@@ -79,12 +79,11 @@ def compute_weighted_loss(
         losses: The losses, of any shape.
         weights: A scalar, or a tensor of the same rank as `losses`, with the same sizes or 1.
         scope: Name of the scope.
-        loss_collection: The collection that the result is added to. If None, it is not added to
-            any.
+        loss_collection: The collection to add the result to, or None for no collection.
         reduction: One of `Reduction`.
 
     Returns:
-        A scalar, or a tensor in the shape of `losses` for `Reduction.NONE`.
+        A scalar, or a tensor with the shape of `losses` for `Reduction.NONE`.
 
     Raises:
         ValueError: If the reduction does not exist, or the shapes do not match.
@@ -116,7 +115,8 @@ def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) ->
     Args:
         losses: The losses.
         weights: The weights of the losses.
-        per_batch: Whether to count for each example. The other axes are kept, with size 1.
+        per_batch: Whether to count separately for each example. The other axes are kept with size
+            1.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:
         each = ops.cast(weights, dtypes.float32)
@@ -136,10 +136,11 @@ def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> No
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """Returns the losses of a collection.
+    """Returns the losses in a collection.
 
     Args:
-        scope: A regular expression for the start of the names. By default, all losses are returned.
+        scope: A regular expression that must match the start of a name. By default, all losses are
+            returned.
         loss_collection: The collection.
     """
     return get_collection(loss_collection, scope)
@@ -153,7 +154,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """Returns the sum of `get_regularization_losses`, or 0 if it is empty.
+    """Returns the sum of `get_regularization_losses`, or 0 if there are no such losses.
 
     Args:
         scope: See `get_regularization_losses`.
@@ -171,7 +172,7 @@ def get_total_loss(
     Args:
         add_regularization_losses: Whether to include the losses of regularizers.
         name: Name of the operation.
-        scope: A regular expression for the start of the names. Defaults to all losses.
+        scope: A regular expression that must match the start of a name. Defaults to all losses.
 
     Raises:
         ValueError: If the collection has no losses.

@@ -1,4 +1,4 @@
-"""Parts that all metrics share: local variables, and pairs of a value and an update operation."""
+"""Code that all metrics share: local variables, and pairs of a value and an update operation."""
 
 from __future__ import annotations
 

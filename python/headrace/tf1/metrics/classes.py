@@ -28,14 +28,14 @@ def mean_iou(
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
         num_classes: The number of classes.
-        weights: The weight of each element, in the same shape. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        weights: The weight of each element, with the same shape. Defaults to 1.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
         The mean so far, over the classes seen, and an operation that adds the batch and returns the
-        new table of counts.
+        updated table of counts.
 
     Raises:
         ValueError: If shapes do not match.
@@ -68,15 +68,15 @@ def mean_per_class_accuracy(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The fraction of the labels of each class that were predicted, averaged over classes.
+    """The fraction of each class's labels that were predicted, averaged over classes.
 
     Args:
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
         num_classes: The number of classes.
-        weights: The weight of each element, in the same shape. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        weights: The weight of each element, with the same shape. Defaults to 1.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

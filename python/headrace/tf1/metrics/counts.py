@@ -39,8 +39,8 @@ def true_positives(
         labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, which are converted to bool.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -106,8 +106,8 @@ def precision(
         labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, which are converted to bool.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

@@ -33,13 +33,13 @@ def mean(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean of all elements of all batches.
+    """The mean of all elements in all batches.
 
     Args:
         values: The numbers of a batch.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -77,8 +77,8 @@ def mean_tensor(
     Args:
         values: The numbers of a batch, of a known shape.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -123,8 +123,8 @@ def accuracy(
         labels: The labels of a batch.
         predictions: The predictions, of the same shape.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -169,8 +169,8 @@ def mean_squared_error(
         labels: The labels of a batch.
         predictions: The predictions, of the same shape and type.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -216,8 +216,8 @@ def mean_relative_error(
         predictions: The predictions, of the same shape and type.
         normalizer: The divisor, of the same shape.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -252,8 +252,8 @@ def mean_cosine_distance(
         predictions: The predictions, of the same shape.
         dim: The axis of the vectors.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -283,8 +283,8 @@ def percentage_below(
         values: The numbers of a batch.
         threshold: The threshold.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

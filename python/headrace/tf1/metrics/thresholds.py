@@ -59,8 +59,8 @@ def auc(
         predictions: The predictions, of the same shape, from 0 to 1.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of evenly spaced thresholds.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         curve: "ROC" (true positives over false positives) or "PR" (precision over recall).
         name: Name of the scope.
         summation_method: "trapezoidal", "careful_interpolation" (for "PR"), "minoring" or
@@ -103,8 +103,8 @@ def precision_at_thresholds(
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -155,7 +155,7 @@ def sensitivity_at_specificity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The fraction of true labels that are predicted, at a given fraction for false labels.
+    """The fraction of true labels that are predicted, at a given specificity.
 
     Args:
         labels: The labels of a batch, which are converted to bool.
@@ -164,8 +164,8 @@ def sensitivity_at_specificity(
             negative, from 0 to 1.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of thresholds to use.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -197,16 +197,17 @@ def specificity_at_sensitivity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The fraction of false labels that are predicted, at a given fraction for true labels.
+    """The fraction of false labels that are predicted negative, at a given sensitivity.
 
     Args:
         labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        sensitivity: The fraction of true labels that are predicted, from 0 to 1.
+        sensitivity: The target sensitivity: the fraction of true labels that are predicted, from 0
+            to 1.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of thresholds to use.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -247,8 +248,8 @@ def true_positives_at_thresholds(
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

@@ -41,14 +41,14 @@ def recall_at_k(
     """The fraction of all labels that are among the k classes with the largest predictions.
 
     Args:
-        labels: The classes of each example, integers: (…, labels), a sparse tensor if examples have
-            different numbers of labels, or (…) if each has one.
+        labels: The classes of each example, integers. The shape is (…, labels), or (…) if each
+            example has one label. If the numbers of labels differ, pass a sparse tensor.
         predictions: One number per class, (…, classes).
         k: The number of largest predictions to consider.
         class_id: The only class to consider. Defaults to all classes.
         weights: The weight of each example. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:
@@ -126,16 +126,16 @@ def average_precision_at_k(
 ) -> Metric:
     """The mean over examples of the average precision of the k largest predictions.
 
-    It is the sum of the precisions at the position of each label, divided by the number of labels,
-    or by k if there are more labels.
+    The average precision is the sum of the precisions at the position of each label, divided by the
+    number of labels, or by k if there are more labels.
 
     Args:
         labels: The classes of each example; see `recall_at_k`.
         predictions: One number per class, (…, classes).
         k: The number of largest predictions to consider, at least 1.
         weights: The weight of each example. Defaults to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the update is added to.
+        metrics_collections: The collections to add the value to.
+        updates_collections: The collections to add the update to.
         name: Name of the scope.
 
     Returns:

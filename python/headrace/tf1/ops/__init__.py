@@ -1,9 +1,9 @@
 """Operations: each function adds operations to the graph of its inputs, and returns their outputs.
 
-An operation is added to the graph of its inputs, or to the default graph if it has none. `name` is
-the name of the operation. Prefer to pass optional arguments by name. `import headrace.tf1 as tf`
-has the same functions with the names and arguments of TensorFlow 1. The pages of the site list them
-by family.
+An operation is added to the graph of its inputs, or to the default graph if it has no inputs.
+`name` is the name of the operation. Prefer to pass optional arguments by name. `import headrace.tf1
+as tf` has the same functions with the names and arguments of TensorFlow 1. The documentation site
+lists them by family.
 
 Names are imported from the modules that define them: with `*` if all names of a module are public,
 otherwise one by one. Each name is loaded on first use. `homes.py` lists the module of each name.

@@ -47,8 +47,8 @@ def generator_input_fn(
 
     Returns:
         A function. Each call adds a pipeline with a queue runner to the default graph and returns a
-        batch: a dict of features, or, with labels, a pair of features and labels. A single label is
-        a tensor.
+        batch: a dict of features, or, if there are labels, a pair of features and labels. A single
+        label is returned as a tensor.
 
     Raises:
         KeyError: If the rows do not have the key `target_key`.

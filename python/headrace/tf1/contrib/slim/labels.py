@@ -25,7 +25,7 @@ def one_hot_encoding(
         num_classes: The length of the rows.
         on_value: The value at the label's index.
         off_value: The value elsewhere.
-        outputs_collections: A collection that the result is added to.
+        outputs_collections: A collection to add the result to.
         scope: Name of the scope.
     """
     with name_scope(scope, "OneHotEncoding", [labels, num_classes]):

@@ -30,7 +30,7 @@ def depth_to_space(
         name: Name of the operation.
 
     Returns:
-        Images `block_size` times as high and as wide, with fewer channels.
+        Images that are `block_size` times as high and as wide, with fewer channels.
 
     Raises:
         ValueError: If the number of channels is not a multiple of the number of pixels in a block.

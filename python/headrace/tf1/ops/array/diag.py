@@ -38,8 +38,8 @@ def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with the given elements on its diagonal and zeros elsewhere.
 
     Args:
-        diagonal: The elements, numbers of rank 1 or more. A tensor of shape `[a, b]` results in a
-            tensor of shape `[a, b, a, b]`.
+        diagonal: The elements, numbers of rank 1 or more. The shape `[a, b]` results in the shape
+            `[a, b, a, b]`.
         name: Name of the operation.
     """
 
@@ -106,10 +106,10 @@ def matrix_diag(
 
     Args:
         diagonal: The elements. For one diagonal, a vector or a batch of vectors. For several
-            diagonals, a matrix or a batch of matrices, the uppermost diagonal first, each from its
-            start.
-        k: The number of the diagonal: 0 for the main diagonal, positive above it, negative below
-            it. For several diagonals, the lowest and the highest number.
+            diagonals, a matrix or a batch of matrices. Its rows are the diagonals from their start,
+            uppermost first.
+        k: The diagonal number: 0 for the main diagonal, positive above it, negative below it. For
+            several diagonals, the lowest and the highest number.
         num_rows: The height of the matrices. -1 means the smallest possible.
         num_cols: The width of the matrices. -1 means the smallest possible.
         padding_value: The value of the other elements.
@@ -191,13 +191,13 @@ def matrix_diag_part(
 
     Args:
         input: The matrices, in the last two axes.
-        k: The number of the diagonal, or the lowest and the highest number; see `matrix_diag`.
+        k: The diagonal number, or the lowest and the highest number; see `matrix_diag`.
         padding_value: The value that pads diagonals to the length of the longest one.
         name: Name of the operation.
 
     Returns:
-        The elements of each diagonal, from its start. Several diagonals are along a new axis, the
-        uppermost first.
+        The elements of each diagonal, from its start. Several diagonals are returned along a new
+        axis, the uppermost first.
 
     Raises:
         ValueError: If a matrix does not have this diagonal.
@@ -246,7 +246,7 @@ def matrix_set_diag(
     Args:
         input: The matrices, in the last two axes.
         diagonal: The elements, in the form that `matrix_diag_part` returns.
-        k: The number of the diagonal, or the lowest and the highest number; see `matrix_diag`.
+        k: The diagonal number, or the lowest and the highest number; see `matrix_diag`.
         name: Name of the operation.
 
     Raises:
@@ -301,14 +301,14 @@ def matrix_set_diag(
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns matrices with zeros instead of the elements far from the diagonal.
+    """Returns matrices in which the elements far from the diagonal are replaced with zeros.
 
     Args:
         input: The matrices, in the last two axes.
-        num_lower: The number of diagonals to keep below the main diagonal. A negative number keeps
-            all.
-        num_upper: The number of diagonals to keep above the main diagonal. A negative number keeps
-            all.
+        num_lower: The number of diagonals to keep below the main diagonal. If negative, all are
+            kept.
+        num_upper: The number of diagonals to keep above the main diagonal. If negative, all are
+            kept.
         name: Name of the operation.
     """
 

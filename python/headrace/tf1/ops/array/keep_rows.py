@@ -12,10 +12,10 @@ __all__ = ["keep_rows"]
 
 
 def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the rows of a tensor for which a bool is true.
+    """Returns the rows of a tensor whose bool is true.
 
     Args:
-        tensor: At least a vector.
+        tensor: A tensor of rank 1 or more.
         keep: A vector of bools, one for each row.
         name: Name of the operation.
 
@@ -23,7 +23,7 @@ def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> 
         InvalidArgumentError: When run, if the numbers of bools and rows differ.
         ValueError: If the numbers are known to differ, or the ranks are wrong.
 
-    Source: `tf.dynamic_partition` as batching functions of TensorFlow 1.15 use it.
+    Source: `tf.dynamic_partition`, as used by the batching functions of TensorFlow 1.15.
     """
     inputs = [Input("data", tensor), Input("partitions", keep, dtypes.bool)]
     return apply_op("KeepRows", inputs, _infer, name=name).outputs[0]

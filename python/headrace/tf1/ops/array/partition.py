@@ -34,8 +34,8 @@ def dynamic_partition(
 
     Args:
         data: The tensor.
-        partitions: The number of the part for each slice, int32. Its shape matches the first axes
-            of `data`.
+        partitions: The part number for each slice, int32. The shape matches the first axes of
+            `data`.
         num_partitions: The number of parts.
         name: Name of the operation.
 
@@ -156,7 +156,8 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the inverse of a permutation.
 
     Args:
-        x: The permutation, an integer vector with each number from 0 to its length - 1 once.
+        x: The permutation, an integer vector that contains each number from 0 to its length - 1
+            once.
         name: Name of the operation.
 
     Returns:

@@ -21,11 +21,11 @@ def reverse_sequence(
     batch_axis: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reverses the first elements of each sequence, up to its length. The rest do not move.
+    """Reverses the first elements of each sequence, up to its length. Other elements do not move.
 
     Args:
         input: The sequences.
-        seq_lengths: The number of elements of each sequence to reverse, an integer vector.
+        seq_lengths: The number of elements to reverse in each sequence, an integer vector.
         seq_axis: The axis of the elements of a sequence.
         batch_axis: The axis of the sequences.
         name: Name of the operation.

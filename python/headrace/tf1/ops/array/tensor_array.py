@@ -1,4 +1,4 @@
-"""Tensor arrays: a run creates them, and fills and reads them element by element.
+"""Tensor arrays, which each run creates, fills and reads element by element.
 
 Source: `tf.TensorArray` of TensorFlow 1.15.
 """
@@ -109,7 +109,7 @@ class TensorArray:
 
     @property
     def handle(self) -> Tensor:
-        """int64, (): the array's number in its run. It is meaningless outside the run."""
+        """int64, (): the array's number in its run, which is meaningless outside the run."""
         return self._handle
 
     @property
@@ -135,7 +135,7 @@ class TensorArray:
         return other
 
     def identity(self) -> TensorArray:
-        """Returns an object with the same content, which waits for its own control dependencies."""
+        """Returns an object with the same content that waits for its own control dependencies."""
         return self.with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> NoReturn:
@@ -149,14 +149,14 @@ class TensorArray:
         )
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """Returns an element. The run fails if it was never written, or was cleared by a read."""
+        """Returns an element. The run fails if it was not written or was cleared by a read."""
         inputs = [Input("index", index, dtype=dtypes.int32)]
         return self._act(
             "TensorArrayReadV3", inputs, [(self._dtype, self._known[0])], name
         ).outputs[0]
 
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes an element and returns the array afterwards.
+        """Writes an element and returns the updated array.
 
         Raises:
             ValueError: If the shape of `value` differs from the shape of the other elements.
@@ -197,7 +197,7 @@ class TensorArray:
         return self._act("TensorArrayConcatV3", [], outputs, name, attrs).outputs[0]
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes the rows of a value as elements and returns the array afterwards."""
+        """Writes the rows of a value as elements and returns the updated array."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             tensor = self._converted(value)
             return self.scatter(range_of(0, shape_of(tensor)[0]), tensor)
@@ -216,7 +216,7 @@ class TensorArray:
             return self._written("TensorArrayScatterV3", inputs)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes parts of a value as elements. `lengths`, int64, (n,), has their first sizes."""
+        """Writes parts of a value as elements. `lengths`, int64, (n,), are their first sizes."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             tensor = self._converted(value)
             sizes = convert_to_tensor(lengths, dtype=dtypes.int64, name="lengths")

@@ -40,7 +40,7 @@ class UniqueWithCounts(NamedTuple):
     Attributes:
         y: The distinct elements, in the order of their first occurrence.
         idx: The index in `y` of each element of the argument.
-        count: The number of occurrences of each element of `y`.
+        count: The number of occurrences of each element in `y`.
     """
 
     y: Tensor
@@ -53,7 +53,7 @@ class ListDiff(NamedTuple):
 
     Attributes:
         out: The remaining elements, in order.
-        idx: Their indices in the argument.
+        idx: The indices of these elements in the argument.
     """
 
     out: Tensor

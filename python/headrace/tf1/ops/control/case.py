@@ -1,4 +1,4 @@
-"""Executes the first function whose condition holds.
+"""Runs the first function whose condition is true.
 
 Source: `tf.case` of TensorFlow 1.15.
 """
@@ -35,10 +35,9 @@ def case(
     """Returns the result of the first function whose condition is true.
 
     Args:
-        pred_fn_pairs: Pairs of a bool scalar and a function, tried in this order. The conditions of
-            an unordered dict are tried in the order of their names.
-        default: The function to call if no condition is true. If it is None, the run fails in that
-            case.
+        pred_fn_pairs: Pairs of a bool scalar and a function, which are tried in order. In an
+            unordered dict, conditions are tried in the order of their names.
+        default: The function to call if no condition is true. If None, the run fails in that case.
         exclusive: Whether the run fails if several conditions are true.
         strict: Whether a list with one element is returned as a list. If False, only the element is
             returned.

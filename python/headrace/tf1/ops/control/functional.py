@@ -36,9 +36,9 @@ def map_fn(
 
     Args:
         fn: Called with one row of each tensor, in the structure of `elems`.
-        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
-            rows.
-        dtype: The types of the results of `fn`, in their structure. Defaults to the types of
+        elems: A tensor with at least one dimension, or a structure of tensors with the same number
+            of rows.
+        dtype: The types of the results of `fn`, in the same structure. Defaults to the types of
             `elems`.
         parallel_iterations: The maximum number of rows to compute at the same time. Defaults to 10.
         back_prop: Not used.
@@ -93,8 +93,8 @@ def scan(
     Args:
         fn: Called with the accumulated value and one row of each tensor. Returns the new
             accumulated value.
-        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
-            rows.
+        elems: A tensor with at least one dimension, or a structure of tensors with the same number
+            of rows.
         initializer: The initial accumulated value. Defaults to the first row, for which `fn` is not
             called.
         parallel_iterations: Checked, but not used.
@@ -137,8 +137,8 @@ def foldl(
     Args:
         fn: Called with the accumulated value and one row of each tensor. Returns the new
             accumulated value.
-        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
-            rows.
+        elems: A tensor with at least one dimension, or a structure of tensors with the same number
+            of rows.
         initializer: The initial accumulated value. Defaults to the first row, for which `fn` is not
             called.
         parallel_iterations: Checked, but not used.

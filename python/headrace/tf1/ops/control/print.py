@@ -32,11 +32,11 @@ def print_values(
     Args:
         input: The tensor to return.
         data: A list of the tensors to print.
-        message: The text to print before them.
-        first_n: The number of times to print, in all sessions together. None or a negative number
+        message: The text to print before the tensors.
+        first_n: The number of times to print, in all sessions combined. None or a negative number
             means no limit.
         summarize: The number of elements of each tensor to print. Defaults to 3. A negative number
-            prints all.
+            prints all elements.
         name: Name of the operation.
 
     Raises:

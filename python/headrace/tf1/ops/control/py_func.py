@@ -60,17 +60,18 @@ def py_func(
     threads can call it at the same time.
 
     Args:
-        func: Called with one NumPy array, scalar or bytes per input, which it can modify. Returns
-            one value for each type in `output_types`, as a list or tuple if there are several.
-        inputs: The tensors to call it with.
+        func: The function to call with one NumPy array, scalar or bytes object per input, which it
+            can modify. It returns one value for each type in `output_types`, as a list or tuple if
+            there are several.
+        inputs: The tensors to call the function with.
         output_types: The type of the result, or a list of types. Results are not converted: a
             Python int is int64, and a Python float is float64.
         stateful: Whether the results can differ for the same inputs.
         name: Name of the operation.
 
     Returns:
-        A tensor, a list of tensors if `output_types` is a list, or the operation if it is an empty
-        list. The shapes are unknown. An exception in the function ends the run.
+        A tensor, a list of tensors if `output_types` is a list, or the operation if `output_types`
+        is an empty list. The shapes are unknown. An exception in the function ends the run.
 
     Raises:
         InvalidArgumentError: When run, if the results do not match `output_types`.
@@ -104,8 +105,7 @@ def py_func(
 def kernel_of_token(token: str) -> Callable[..., Any] | None:
     """Returns the kernel that calls an operation's function, given the operation's token.
 
-    Returns None if this process no longer has the function, because only graphs keep functions
-    alive.
+    Returns None if this process no longer has the function. Only graphs keep functions alive.
     """
     return _kernels.get(token)
 

@@ -1,8 +1,8 @@
 """Loop operations, which run a part of the graph repeatedly.
 
-The inside of a loop is built like any other part of the graph, but within `Graph.in_loop`. The loop
-operation reads the loop variables' initial values, the tensors that are passed to iterations row by
-row, and all outer tensors that are used inside.
+The body of a loop is built like any other part of the graph, but inside `Graph.in_loop`. The loop
+operation reads the initial values of the loop variables, the tensors that are passed to iterations
+row by row, and all outer tensors that the body uses.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Repetition:
         Args:
             first: The value in the first iteration.
             shape: The static shape of the value in all iterations.
-            name: Name of the tensor that represents it.
+            name: Name of the tensor that represents the value.
         """
         inside = self._variable(first, shape, name)
         self._first.append(first)
@@ -99,7 +99,8 @@ class Repetition:
             attrs: The attributes.
 
         Returns:
-            Its outputs: the last carried values, then the collected values, stacked.
+            The outputs of the operation: the last carried values, then the collected values,
+            stacked.
         """
         loop = self._loop
         loop.condition, loop.results = condition, list(results)
@@ -144,7 +145,7 @@ def leave(tensor: Tensor, name: str) -> Tensor:
 
 
 def as_results(values: Iterable[Any]) -> list[Tensor]:
-    """Returns the results of an iteration as tensors. Variables are read in the iteration."""
+    """Returns the results of an iteration as tensors. Variables are read inside the iteration."""
     tensors = (convert_to_tensor(value) for value in values)
     return [
         identity(tensor) if tensor.op.definition.role.is_resource else tensor for tensor in tensors

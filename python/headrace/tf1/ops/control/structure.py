@@ -75,8 +75,8 @@ def check_same_structure(first: object, second: object) -> None:
     """Checks that two structures differ only in their leaves.
 
     Raises:
-        TypeError: If the types of their sequences differ.
-        ValueError: If they are nested differently.
+        TypeError: If the types of the sequences differ.
+        ValueError: If the structures are nested differently.
     """
     if is_nested(first) != is_nested(second):
         kinds = ("a sequence" if is_nested(item) else "not a sequence" for item in (first, second))

@@ -38,7 +38,7 @@ class Merge(NamedTuple):
     """The result of `merge`.
 
     Attributes:
-        output: The value of the input that has one.
+        output: The value of whichever input has one.
         value_index: The index of that input, an int32 scalar.
     """
 
@@ -81,14 +81,14 @@ def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
 
 
 def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
-    """Returns the value of the input that has one.
+    """Returns the value of whichever input has one.
 
-    If several inputs have a value, the first of them is returned. If none has a value, the result
-    has none.
+    If several inputs have a value, the first one is returned. If no input has a value, the result
+    has no value.
 
     Args:
-        inputs: Tensors of one dtype, each computed from an output of `switch`. Other tensors count
-            as inputs that always have a value.
+        inputs: Tensors of one dtype, each computed from an output of `switch`. Any other tensor
+            counts as an input that always has a value.
         name: The name of the scope.
 
     Raises:

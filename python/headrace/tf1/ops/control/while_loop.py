@@ -35,16 +35,17 @@ def while_loop(
     """Repeats a part of the graph while a condition is true.
 
     Both functions are called once, while the graph is built. A run repeats the operations that the
-    results of `body` need, one iteration after the other. It does not use Python unless they call a
-    Python function. Events that end a run, such as Ctrl-C, end the loop between two iterations.
+    results of `body` need, one iteration after the other. It runs Python code only if one of these
+    operations calls a Python function. Events that end a run, such as Ctrl-C, end the loop between
+    two iterations.
 
     Args:
         cond: Called with the loop variables. Returns a bool scalar: whether to continue.
         body: Called with the loop variables. Returns their next values, in the same structure.
         loop_vars: The initial values: a list or tuple of tensors, sparse tensors, tensor arrays, or
             structures of them.
-        shape_invariants: The static shapes that are valid in all iterations, in the same structure.
-            Defaults to the shapes of the initial values.
+        shape_invariants: The static shapes that are valid in all iterations, in the structure of
+            `loop_vars`. Defaults to the shapes of the initial values.
         parallel_iterations: Checked, but not used: iterations run one after the other.
         back_prop: Not used.
         swap_memory: Not used.
@@ -55,8 +56,8 @@ def while_loop(
         name: Name of the scope.
 
     Returns:
-        The last values, in the structure that `body` returns. A single value is not in a list,
-        unless `return_same_structure` is True.
+        The last values, in the structure that `body` returns. A single value is returned without a
+        list, unless `return_same_structure` is True.
 
     Raises:
         TypeError: If `cond` or `body` is not a function, `parallel_iterations` is not a positive

@@ -38,8 +38,8 @@ def extract_image_patches(
         ksizes: The size of a patch, `[1, rows, columns, 1]`.
         strides: The distance between the centres of two patches, `[1, rows, columns, 1]`.
         rates: The distance between the pixels of a patch, `[1, rows, columns, 1]`.
-        padding: "VALID" for patches inside the image. "SAME" for a patch around every pixel that
-            the strides select, with zeros outside the image.
+        padding: "VALID" for patches that lie inside the image. "SAME" for a patch around every
+            pixel that the strides select, with zeros outside the image.
         name: Name of the operation.
 
     Returns:

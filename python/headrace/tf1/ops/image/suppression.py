@@ -1,4 +1,4 @@
-"""Non-maximum suppression: omits boxes that overlap better boxes.
+"""Non-maximum suppression, which removes boxes that overlap better boxes.
 
 Source: `tf.image.non_max_suppression` and similar functions of TensorFlow 1.15.
 """
@@ -37,7 +37,7 @@ def non_max_suppression(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """Selects boxes with high scores, but none that overlaps a box already selected.
+    """Selects boxes with high scores, except boxes that overlap a box that is already selected.
 
     Args:
         boxes: float16 or float32, (boxes, 4): two opposite corners of each box, as y1, x1, y2, x2.
@@ -69,7 +69,7 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Selects boxes as `non_max_suppression` does, but can return a fixed number of indices.
+    """Selects boxes like `non_max_suppression`, but can return a fixed number of indices.
 
     Args:
         boxes: float16 or float32, (boxes, 4): two opposite corners of each box, as y1, x1, y2, x2.
@@ -82,8 +82,8 @@ def non_max_suppression_padded(
         name: Name of the scope.
 
     Returns:
-        The indices of the boxes, int32, with the highest score first, and their number, an int32
-        scalar.
+        The indices of the boxes, int32, with the highest score first, and the number of boxes, an
+        int32 scalar.
 
     Raises:
         ValueError: If shapes do not match.
@@ -191,7 +191,7 @@ def non_max_suppression_overlaps(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """Selects boxes as `non_max_suppression` does, using a table of their overlaps.
+    """Selects boxes like `non_max_suppression`, using a table of their overlaps.
 
     Args:
         overlaps: float32, (boxes, boxes): the overlap of each pair of boxes.

@@ -1,4 +1,4 @@
-"""Lookup tables in a graph: from words to numbers and back.
+"""Lookup tables in a graph, which map words to numbers and back.
 
 A table object adds operations on one table to the graph. The table's entries belong to the session
 that runs the operations. They come from the table's initializer, or are added while the program

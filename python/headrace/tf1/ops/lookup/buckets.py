@@ -1,4 +1,4 @@
-"""Tables that hash unknown keys to buckets.
+"""Tables that hash unknown keys into buckets.
 
 Source: `tf.lookup.StaticVocabularyTable` and `tf.contrib.lookup.IdTableWithHashBuckets` of
 TensorFlow 1.15.
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class HasherSpec(NamedTuple):
-    """The hash function of keys.
+    """The hash function for keys.
 
     Attributes:
         hasher: "fasthash", "stronghash" or "legacy".
@@ -70,10 +70,11 @@ class StrongHashSpec(HasherSpec):
 
 
 class IdTableWithHashBuckets:
-    """A table that maps keys to numbers. Unknown keys are hashed to the numbers that follow.
+    """A table that maps keys to numbers. Unknown keys are hashed to the next higher numbers.
 
     Args:
-        table: A table from keys to int64 numbers from 0. If None, there are only buckets.
+        table: A table that maps keys to int64 numbers starting at 0. If None, there are only
+            buckets.
         num_oov_buckets: The number of buckets.
         hasher_spec: The hash function for strings. Integers are converted to decimal digits.
         name: The name of the scope. Defaults to the name of the table.
@@ -122,7 +123,7 @@ class IdTableWithHashBuckets:
 
     @property
     def name(self) -> str:
-        """The last part of the name of the table's operation."""
+        """The last part of the operation's name."""
         return self._name
 
     @property
@@ -154,7 +155,7 @@ class IdTableWithHashBuckets:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds operations that count the entries and buckets, a scalar int64.
+        """Adds operations that return the number of entries and buckets, an int64 scalar.
 
         Args:
             name: Name of the scope.
@@ -172,7 +173,7 @@ class IdTableWithHashBuckets:
             name: Name of the scope.
 
         Returns:
-            An int64 tensor in the shape of `keys`. It is sparse if `keys` is.
+            An int64 tensor with the shape of `keys`. If `keys` is sparse, so is the result.
 
         Raises:
             FailedPreconditionError: When run, if the table has not been filled.
@@ -223,10 +224,10 @@ def _hasher(spec: HasherSpec) -> Callable[[Tensor, int], Tensor]:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table that an initializer fills, with buckets for keys that are not in it.
+    """A table that an initializer fills, with buckets for missing keys.
 
     Args:
-        initializer: Maps keys to int64 numbers from 0.
+        initializer: Maps keys to int64 numbers starting at 0.
         num_oov_buckets: The number of buckets, at least one.
         lookup_key_dtype: The type of the keys to look up. Defaults to the type in the table.
         name: Name of the table's operation.

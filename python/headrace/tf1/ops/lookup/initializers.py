@@ -34,7 +34,7 @@ __all__ = [
 
 
 class TextFileIndex:
-    """The parts of a line, other than columns, that can be a key or a value."""
+    """The parts of a line, other than columns, that can be used as a key or a value."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -46,12 +46,12 @@ class KeyValueTensorInitializer:
     Args:
         keys: A vector.
         values: A vector of the same length.
-        key_dtype: The type of the keys. Defaults to their own type.
-        value_dtype: The type of the values. Defaults to their own type.
+        key_dtype: The type of the keys. Defaults to the type of `keys`.
+        value_dtype: The type of the values. Defaults to the type of `values`.
         name: Name of the scope.
 
     Raises:
-        TypeError: If keys or values cannot be converted to their type.
+        TypeError: If keys or values cannot be converted to the requested type.
     """
 
     shared_name = ""
@@ -123,7 +123,7 @@ class TextFileInitializer:
         name: Name of the scope.
 
     Raises:
-        ValueError: If an index is below -2, or a type does not match a line or its number.
+        ValueError: If an index is below -2, or a type is invalid for a line or a line number.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class TextFileInitializer:
 
     @property
     def shared_name(self) -> str:
-        """The shared name. Tables of one file with equal keys and values share their content."""
+        """The shared name. Tables of one file share their content if keys and values match."""
         if self._path is None:
             return ""
         path = self._path.decode() if isinstance(self._path, bytes) else self._path

@@ -33,7 +33,8 @@ class MutableHashTable:
     Args:
         key_dtype: The type of the keys: string, int32 or int64.
         value_dtype: The type of the values.
-        default_value: The value of missing keys: a scalar, or a tensor in the shape of the values.
+        default_value: The value of missing keys: a scalar, or a tensor with the shape of the
+            values.
         shared_name: Tables with the same name share their content in a session. By default, the
             table is separate.
         name: The name of the operation. It is also the name of the table in checkpoints.
@@ -93,7 +94,7 @@ class MutableHashTable:
 
     @property
     def name(self) -> str:
-        """The last part of the name of the table's operation."""
+        """The last part of the operation's name."""
         return self._stem
 
     @property
@@ -123,7 +124,7 @@ class MutableHashTable:
         return self._default.shape
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries, a scalar int64."""
+        """Adds an operation that returns the number of entries, an int64 scalar."""
         with name_scope(name, f"{self._stem}_Size", [self._ref]), colocate_with(self._ref):
             op = apply_op("LookupTableSizeV2", [self._handle()], lambda _: [(int64, _SCALAR)])
         return op.outputs[0]

@@ -49,14 +49,14 @@ class LookupInterface(Protocol):
 
     @property
     def name(self) -> str:
-        """The last part of the name of the table's operation."""
+        """The last part of the operation's name."""
 
     @property
     def initializer(self) -> Operation:
         """The operation that fills the table."""
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries, a scalar int64."""
+        """Adds an operation that returns the number of entries, an int64 scalar."""
 
     def lookup(self, keys: TensorLike | SparseTensor, name: str | None = None) -> Any:
         """Adds operations that return the value of each key."""
@@ -139,7 +139,7 @@ class StaticHashTable:
 
     @property
     def name(self) -> str:
-        """The last part of the name of the table's operation."""
+        """The last part of the operation's name."""
         return self._ref.op.name.split("/")[-1]
 
     @property
@@ -163,7 +163,7 @@ class StaticHashTable:
         return self._init_op
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries, a scalar int64: 0 before the table is filled.
+        """Adds an operation that returns the number of entries (0 before the table is filled).
 
         Args:
             name: Name of the scope.
@@ -181,8 +181,8 @@ class StaticHashTable:
             name: Name of the scope.
 
         Returns:
-            A tensor in the shape of `keys`, with the default value for missing keys. It is sparse
-            if `keys` is.
+            A tensor with the shape of `keys`, with the default value for missing keys. If `keys` is
+            sparse, so is the result.
 
         Raises:
             FailedPreconditionError: When run, if the table has not been filled.

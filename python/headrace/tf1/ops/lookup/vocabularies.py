@@ -1,4 +1,4 @@
-"""Vocabulary tables: from words to their numbers, and back.
+"""Vocabulary tables, which map words to their numbers and back.
 
 Source: `tf.contrib.lookup` of TensorFlow 1.15.
 """
@@ -51,7 +51,7 @@ def index_table_from_file(
         vocabulary_file: The file.
         num_oov_buckets: The number of additional ids for words that are not in the file.
         vocab_size: The number of lines to read. Defaults to all lines.
-        default_value: The id of words that are not in the file, if there are no buckets.
+        default_value: The id for words that are not in the file, if there are no buckets.
         hasher_spec: The hash function that selects the bucket of such a word.
         key_dtype: The type of the words: string or an integer type.
         name: Name of the scope.
@@ -102,7 +102,7 @@ def index_table_from_tensor(
     Args:
         vocabulary_list: The words, a vector.
         num_oov_buckets: The number of additional ids for words that are not in the vector.
-        default_value: The id of words that are not in the vector, if there are no buckets.
+        default_value: The id for words that are not in the vector, if there are no buckets.
         hasher_spec: The hash function that selects the bucket of such a word.
         dtype: The type of the words: string or an integer type.
         name: Name of the scope.
@@ -146,7 +146,7 @@ def index_to_string_table_from_file(
     value_column_index: int = TextFileIndex.WHOLE_LINE,
     delimiter: str = "\t",
 ) -> StaticHashTable:
-    """Returns a table that maps line numbers of a file to lines.
+    """Returns a table that maps the line numbers of a file to its lines.
 
     Args:
         vocabulary_file: The file.
@@ -178,7 +178,7 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     vocabulary_list: TensorLike | None, default_value: str = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """Returns a table that maps indices of a vector to its elements.
+    """Returns a table that maps the indices of a vector to its elements.
 
     Args:
         vocabulary_list: The words, a vector of strings.
@@ -204,7 +204,7 @@ def string_to_index(
     Args:
         tensor: The strings, dense or sparse.
         mapping: The vector.
-        default_value: The index of strings that are not in the vector.
+        default_value: The index for strings that are not in the vector.
         name: Name of the scope.
     """
     table = index_table_from_tensor(mapping, default_value=default_value, name=name)

@@ -23,7 +23,7 @@ NO_LABEL: Final = -(2**63)
 def matches_at_k(
     labels: Tensor, predictions: Tensor, class_id: int | None = None, name: str | None = None
 ) -> list[Tensor]:
-    """Counts the correct and wrong predictions and the missed labels of each example.
+    """Counts the correct predictions, the wrong predictions and the missed labels of each example.
 
     Args:
         labels: The labels of each example along the last axis, padded with `NO_LABEL`.

@@ -35,7 +35,7 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts integers to the left. The shift is clipped to at least 0 and less than their bits."""
+    """Shifts integers to the left. The shift is clipped to the range from 0 to bits - 1."""
     return binary("LeftShift", x, y, name, allowed=INTEGERS)
 
 

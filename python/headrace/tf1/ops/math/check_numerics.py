@@ -47,7 +47,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
 
 
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Returns a floating-point tensor that waits for a check that all elements are finite.
+    """Returns a floating-point tensor that waits for the check that all elements are finite.
 
     Args:
         x: The tensor.

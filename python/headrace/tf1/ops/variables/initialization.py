@@ -46,7 +46,7 @@ def global_variables(scope: str | None = None) -> list[Any]:
     """Returns the variables in `GraphKeys.GLOBAL_VARIABLES`, which are saved.
 
     Args:
-        scope: A regular expression for the start of the names. Defaults to all variables.
+        scope: A regular expression that must match the start of a name. Defaults to all variables.
     """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
