@@ -11,7 +11,7 @@ __all__ = ["Interrupted", "Interrupts", "ending_signals"]
 
 
 class Interrupted(Exception):
-    """A signal asked the command to end.
+    """A signal requested the end of the command.
 
     Attributes:
         exit_code: The exit code for the process, 130 for SIGINT.

@@ -26,15 +26,15 @@ class ProcessRank(NamedTuple):
 def process_rank(where: str) -> ProcessRank:
     """Returns the rank from `torch.distributed`, JAX, or the variables RANK and WORLD_SIZE.
 
-    They are tried in this order, and the first one that is initialised is used. Neither library is
-    imported, because a library that the program has not imported cannot be initialised. For JAX,
-    this uses `jax.distributed.is_initialized`.
+    The sources are tried in this order, and the first one that is initialised is used. Neither
+    library is imported, because a library that the program has not imported cannot be initialised.
+    For JAX, this uses `jax.distributed.is_initialized`.
 
     Args:
         where: The name of the caller, for messages.
 
     Raises:
-        RuntimeError: If none of them is initialised, or PyTorch and JAX report different ranks.
+        RuntimeError: If none of them are initialised, or PyTorch and JAX report different ranks.
         ValueError: If only one of the two variables is set, or the two are not a valid rank and
             number of processes.
     """

@@ -56,7 +56,7 @@ def digits(directory: Path, part: str) -> hr.Pipeline:
     """Returns a pipeline over one part. It opens no files before you iterate over it.
 
     Args:
-        directory: The directory to which `write_shards` has written.
+        directory: The directory that `write_shards` wrote to.
         part: ``"train"`` or ``"test"``.
 
     Returns:

@@ -18,7 +18,7 @@ from headrace.demo.records import NUM_EXAMPLES, SeenExamples, digits
 def training_batches(directory: Path, num_epochs: int, batch_size: int, seed: int) -> hr.Pipeline:
     """Returns a pipeline over all epochs, each in a different order, as one stream of batches.
 
-    The components are those of `headrace.demo.records.digits`. The last batch may be smaller.
+    The components are the same as in `headrace.demo.records.digits`. The last batch may be smaller.
     """
     examples = digits(directory, "train").shuffle(seed=seed)
     return examples.epochs(num_epochs).batch(batch_size)

@@ -47,7 +47,7 @@ def serve(
             created, so all readers use the same one.
         num_readers: The number of readers, at least 1.
         cpus_per_reader: The number of CPUs that Ray reserves for each reader. If it is at least 1,
-            the engine uses that many threads, unless the pipeline sets another number.
+            the engine uses that many threads, unless the pipeline sets a different number.
         autoscale: The minimum and maximum number of readers for automatic scaling. None disables
             it. You can then call `add_readers` and `remove_readers`.
         parked_bytes: The limit in bytes on the batches that a reader keeps for trainers that have

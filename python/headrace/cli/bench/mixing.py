@@ -22,7 +22,7 @@ class Mixing(NamedTuple):
     Attributes:
         num_examples: The number of examined examples.
         num_files: The number of files that these examples come from.
-        of_files: The number of files that the pipeline reads.
+        of_files: The total number of files that the pipeline reads.
     """
 
     num_examples: int

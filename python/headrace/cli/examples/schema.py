@@ -129,7 +129,7 @@ class Schema:
             summary.add(values)
 
     def add_missing(self, name: str, kind: str) -> None:
-        """Adds a feature of a known kind that none of the examples has."""
+        """Adds a feature of a known kind that no example has."""
         self.features[name] = FeatureSummary(kinds={kind})
 
     def share(self, name: str) -> float:

@@ -30,7 +30,8 @@ class ReadyBatch(NamedTuple):
 
     Attributes:
         batch: The converted batch.
-        state: The state after this batch, or None if there is no fixed order, and thus no state.
+        state: The state after this batch, or None if there is no fixed order and therefore no
+            state.
         order: The position after this batch, or the reason why there is none. None without
             read-ahead.
     """

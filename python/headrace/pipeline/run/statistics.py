@@ -100,8 +100,8 @@ class StageReadings:
     """The engine's counters for a stage.
 
     Attributes:
-        holds_gil: For a Python function, the share of its run time during which it holds the GIL,
-            from 0.0 to 1.0. None if it is unknown.
+        holds_gil: For a Python function, the share of run time during which the function holds the
+            GIL, from 0.0 to 1.0. None if it is unknown.
         left_out: See `StageStatistics`.
         too_old: See `StageStatistics`.
     """

@@ -330,10 +330,10 @@ def tfds(
         decode: The images to decode to pixels: "image" for all images, or the names of some
             components. The frames of a video are images, and so are the images of a sequence, which
             must all have the same shape.
-        steps: If True, each example is one step of an episode. The names are those of the step's
-            features, such as `observation.image`. The component `episode_id` is the position of the
-            episode in `split`, as an int64. Other features of the episode are repeated for each of
-            its steps. If an episode feature has the same name as a step feature, or as
+        steps: If True, each example is one step of an episode. The components are named after the
+            step's features, such as `observation.image`. The component `episode_id` is the position
+            of the episode in `split`, as an int64. Other features of the episode are repeated for
+            each of its steps. If an episode feature has the same name as a step feature, or as
             `episode_id`, its name becomes `episode.NAME`.
 
     Raises:

@@ -456,8 +456,8 @@ class ClipsMethod(Chain):
             size: The height and width to scale frames to, with bilinear interpolation. If None, all
                 videos in a batch must have the same size.
             seed: The seed for `at="random"`. Starts depend only on the seed, the epoch and the
-                example's position in its source. Must be between 0 and 2^63 - 1. If None, a random
-                seed is picked by this call.
+                example's position in its source. Must be between 0 and 2^63 - 1. If None, this call
+                picks a random seed.
             decoder: The library that decodes. "torchcodec" uses the FFmpeg on your system. Frames
                 have the same numbers, and their times are compared with the file. Pixel values
                 differ slightly between libraries and between versions of FFmpeg. torchcodec doesn't

@@ -32,7 +32,7 @@ class ChainSpecs:
 
     Attributes:
         specs: The components after each stage.
-        parts: The same for each of the pipelines that the source combines.
+        parts: The same information for each pipeline that the source combines.
         first_empty_stage: The index of the first stage that had no example to learn from. The
             components after it are unknown, and the pipeline is empty. None if all are known.
         first: The function results for the first examples, kept for the next iteration.
@@ -119,7 +119,7 @@ def has_epochs(chain: Sequence[Stage]) -> bool:
 
 
 def is_on_disk(chain: Sequence[Stage]) -> bool:
-    """Returns whether the pipeline, or one that it combines, stores examples on disk."""
+    """Returns whether the pipeline or one of its parts stores examples on disk."""
     return any(step.keeps_on_disk for step in all_steps(chain))
 
 

@@ -29,7 +29,7 @@ class Caller(Step, is_base=True):
     @property
     @abstractmethod
     def of(self) -> "FunctionStep":
-        """The step that owns the function: this step, or the one that it stands in for."""
+        """The step that owns the function: this step, or the step that this one stands in for."""
 
     @abstractmethod
     def worker(

@@ -202,7 +202,7 @@ class SampleMethod(Chain):
             num: The number of examples in an epoch, at least 0. None for the number of examples in
                 the source.
             seed: The same seed always gives the same draws. Must be between 0 and 2^63 - 1. If
-                None, a random seed is picked by this call.
+                None, this call picks a random seed.
 
         Raises:
             TypeError: If `weights` is neither a string nor an array of numbers, or `by` is not a

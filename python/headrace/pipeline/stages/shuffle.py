@@ -115,7 +115,7 @@ class ShuffleMethod(Chain):
             window: The number of examples that the window holds, at least 1. None for a full
                 shuffle.
             seed: The same seed always gives the same orders. Must be between 0 and 2^63 - 1. If
-                None, a random seed is picked by this call.
+                None, this call picks a random seed.
             num_open: With a window, the number of files to read at a time.
             file_order: With a window, "shuffled" reorders the files in each epoch, and "sequential"
                 keeps their order. With "sequential" and `num_open=1`, an example moves forward by

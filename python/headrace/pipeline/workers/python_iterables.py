@@ -1,7 +1,7 @@
 """Reads blocks of examples from users' iterators.
 
-One thread calls the iterator, and another one passes on the examples. A slow iterator thus does not
-hold back examples that it has already yielded.
+One thread calls the iterator, and another one passes on the examples. Therefore, a slow iterator
+does not hold back examples that it has already yielded.
 """
 
 import threading

@@ -3,8 +3,8 @@
 The hash of a function covers its bytecode and constants, its defaults, its attributes, its closure,
 and the functions, classes and values that its names refer to. If a module is used in any way other
 than reading an attribute directly, or if names are looked up at run time, the sources of the module
-and of everything that it imports are hashed instead. Installed packages are hashed by version.
-Other objects are hashed by the data that pickling would store.
+and everything it imports are hashed instead. Installed packages are hashed by version. Other
+objects are hashed by the data that pickling would store.
 """
 
 import builtins
