@@ -35,7 +35,7 @@ def print_v2(
         *inputs: Tensors, strings, numbers, or lists, tuples and dicts of these.
         output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH",
             which appends to a file. Defaults to `sys.stderr`.
-        summarize: The number of elements to print at each end of each axis. -1 prints all.
+        summarize: The number of elements to print at each end of each axis. -1 prints all elements.
         sep: The text to print between inputs.
         end: The text to print at the end.
         name: Name of the operation.

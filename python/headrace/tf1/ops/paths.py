@@ -1,4 +1,4 @@
-"""Paths as tensors of file names. In TensorFlow, file names must be strings."""
+"""Converts paths to tensors of file names. In TensorFlow, file names must be strings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_paths_as_strings(value: FileNames) -> TensorLike:
     """Converts all paths in a value, such as `pathlib.Path` objects, to strings.
 
     Args:
-        value: A path, or nested lists and tuples of paths. Anything else does not change.
+        value: A path, or nested lists and tuples of paths. Other values are returned unchanged.
     """
     if isinstance(value, os.PathLike):
         return os.fsencode(value)

@@ -1,6 +1,6 @@
 """Protocol buffer messages of checkpoints, event files and traces.
 
-They are wire-compatible with TensorFlow's. The messages of records and graphs are in
+The messages are wire-compatible with TensorFlow's. Messages for records and graphs are in
 `headrace.protos`.
 """
 

@@ -57,7 +57,7 @@ class RandomShuffleQueue(Queue):
     Args:
         capacity: See `FIFOQueue`.
         min_after_dequeue: The number of elements that stay in the queue while it is open, from 0 to
-            `capacity` - 1. The larger this number, the better the elements are shuffled.
+            `capacity` - 1. A larger number improves shuffling.
         dtypes: See `FIFOQueue`.
         shapes: See `FIFOQueue`.
         names: See `FIFOQueue`.
@@ -90,7 +90,7 @@ class RandomShuffleQueue(Queue):
 
 
 class PaddingFIFOQueue(Queue):
-    """A FIFO queue for elements of different sizes. Batches are padded to their largest element.
+    """A FIFO queue for elements of different sizes. Each batch is padded to its largest element.
 
     Args:
         capacity: See `FIFOQueue`.
@@ -102,7 +102,7 @@ class PaddingFIFOQueue(Queue):
         name: See `FIFOQueue`.
 
     Raises:
-        TypeError: See `FIFOQueue`. Or if `shapes` is None.
+        TypeError: See `FIFOQueue`. Also raised if `shapes` is None.
         ValueError: If the numbers of dtypes, shapes and names differ, or a rank is unknown.
     """
 
@@ -133,7 +133,7 @@ class PriorityQueue(Queue):
         name: See `FIFOQueue`.
 
     Raises:
-        TypeError: See `FIFOQueue`. Or if `shapes` is None.
+        TypeError: See `FIFOQueue`. Also raised if `shapes` is None.
         ValueError: See `FIFOQueue`.
     """
 

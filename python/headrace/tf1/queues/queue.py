@@ -160,7 +160,7 @@ class Queue:
     def dequeue_up_to(self, n: int, timeout: float | None = None) -> Any:
         """Like `dequeue_many`, but takes the remaining elements if a closed queue has fewer.
 
-        While the queue is open, it waits for all `n` elements.
+        While the queue is open, this call waits for all `n` elements.
 
         Args:
             n: See `dequeue_many`.

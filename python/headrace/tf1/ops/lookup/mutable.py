@@ -36,7 +36,7 @@ class MutableHashTable:
         default_value: The value of missing keys: a scalar, or a tensor with the shape of the
             values.
         shared_name: Tables with the same name share their content in a session. By default, the
-            table is separate.
+            table is not shared.
         name: The name of the operation. It is also the name of the table in checkpoints.
         checkpoint: Whether a `Saver` without `var_list` saves the entries.
 

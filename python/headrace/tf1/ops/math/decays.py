@@ -140,8 +140,8 @@ def piecewise_constant(
 
     Args:
         x: The step, a scalar.
-        boundaries: The last step of each interval except the last interval, in increasing order,
-            with the type of `x`.
+        boundaries: The last step of each interval, except for the last interval, in increasing
+            order and with the type of `x`.
         values: The value of each interval, all of the same type. There is one more value than
             boundaries.
         name: Name of the scope.
@@ -198,8 +198,8 @@ def polynomial_decay(
         learning_rate: See `exponential_decay`.
         global_step: See `exponential_decay`.
         decay_steps: The step at which the rate stops falling.
-        end_learning_rate: The rate from this step on.
-        power: The power of the curve. 1 is a straight line.
+        end_learning_rate: The rate from `decay_steps` on.
+        power: The exponent of the curve. 1 is a straight line.
         cycle: Whether the end moves to the next multiple of `decay_steps` each time it is passed.
         name: See `exponential_decay`.
 
@@ -227,7 +227,7 @@ def cosine_decay(
         learning_rate: See `exponential_decay`.
         global_step: See `exponential_decay`.
         decay_steps: The step at which the rate stops falling.
-        alpha: The rate from this step on, as a fraction of `learning_rate`.
+        alpha: The rate from `decay_steps` on, as a fraction of `learning_rate`.
         name: See `exponential_decay`.
 
     Raises:
@@ -327,7 +327,8 @@ def noisy_linear_cosine_decay(
         global_step: See `linear_cosine_decay`.
         decay_steps: See `linear_cosine_decay`.
         initial_variance: The variance of the noise at step 0. Each run draws new noise.
-        variance_decay: The variance at a step is divided by `(1 + step) ** variance_decay`.
+        variance_decay: The exponent of the decay. The variance at a step is divided by `(1 + step)
+            ** variance_decay`.
         num_periods: See `linear_cosine_decay`.
         alpha: See `linear_cosine_decay`.
         beta: See `linear_cosine_decay`.

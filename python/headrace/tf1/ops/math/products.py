@@ -74,8 +74,8 @@ def tensordot(
     Args:
         a: The first tensor, of a known rank.
         b: The second tensor, of the same type and a known rank.
-        axes: The number of last axes of `a` and first axes of `b` to sum over, or a pair of axes,
-            or a pair of lists of axes.
+        axes: How many of the last axes of `a` and the first axes of `b` to sum over, or a pair of
+            axes, or a pair of lists of axes.
         name: Name of the scope.
 
     Returns:

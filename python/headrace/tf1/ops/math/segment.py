@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Segments(Protocol):
-    """A function that reduces the rows of a tensor with the same number to one row.
+    """A function that reduces the rows with the same segment number to one row.
 
     Args:
         data: The rows, along the first axis.
@@ -50,10 +50,11 @@ class Segments(Protocol):
         name: Name of the operation.
 
     Returns:
-        One row for each number from 0 to the last number.
+        One row for each segment number from 0 to the last one.
 
     Raises:
-        InvalidArgumentError: When run, if a number is negative, or the numbers are not in order.
+        InvalidArgumentError: When run, if a segment number is negative, or the numbers are not in
+            order.
     """
 
     def __call__(
@@ -63,7 +64,7 @@ class Segments(Protocol):
 
 
 class UnsortedSegments(Protocol):
-    """A function that reduces the slices with the same number, in any order, to one slice.
+    """A function that reduces the slices with the same segment number, in any order, to one slice.
 
     Args:
         data: The slices.
@@ -73,7 +74,7 @@ class UnsortedSegments(Protocol):
         name: Name of the operation.
 
     Returns:
-        One slice per number.
+        One slice per segment number.
 
     Raises:
         InvalidArgumentError: When run, if a number is out of range.
@@ -258,7 +259,7 @@ unsorted_segment_min = _unsorted(
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the mean of the slices with the same number, or 0 if there are none.
+    """Returns the mean of the slices with the same segment number, or 0 if there are none.
 
     Args:
         data: The slices, of a floating-point type.
@@ -276,7 +277,7 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the sum of the slices with the same number, divided by the root of their count.
+    """Returns the sum of the slices with the same number, divided by the square root of the count.
 
     Args:
         data: The slices, of a floating-point type.

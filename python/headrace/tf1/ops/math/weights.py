@@ -26,7 +26,7 @@ __all__ = ["aligned", "aligned_weights", "broadcast_weights", "checked_weights"]
 def aligned(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Removes or adds a last axis of size 1 where the three tensors differ in it.
+    """Adds or removes a last axis of size 1 if the ranks of the three tensors differ by one.
 
     Args:
         predictions: The predictions.
@@ -46,7 +46,7 @@ def aligned(
 
 
 def aligned_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Adds a last axis of size 1 to weights or removes it, if the values differ in this axis."""
+    """Adds or removes a last axis of size 1 if the ranks of weights and values differ by one."""
     each = convert_to_tensor(weights)
     ranks = each.shape.rank, values.shape.rank
     if ranks[0] == 0:
@@ -82,7 +82,7 @@ def _aligned_in_a_run(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights in the shape of their values.
+    """Broadcasts weights to the shape of their values.
 
     Args:
         weights: A scalar, or a tensor of the same rank as `values`, with the same sizes or 1.

@@ -1,7 +1,7 @@
 """Queues, barriers and staging areas in a graph.
 
 A queue object adds operations on one queue to the graph. The queue itself belongs to the session
-that runs them.
+that runs these operations.
 
 Source: `tf.QueueBase` and its subclasses, `tf.contrib.staging`, `data_flow_ops.Barrier`, of
 TensorFlow 1.15.

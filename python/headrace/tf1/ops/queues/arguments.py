@@ -29,8 +29,8 @@ def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
 
     Args:
         value: The value, or None for `default`.
-        argument: The name in messages.
-        default: The meaning of None.
+        argument: The argument name for error messages.
+        default: The number to use for None.
 
     Raises:
         TypeError: If the value is not a number.
@@ -59,7 +59,7 @@ def as_shared_name(value: str | bytes | None) -> str:
 
 
 def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[DType]]:
-    """Returns the component types as given, in a list, and as `DType`s.
+    """Returns a list of the component types as given, and a list of `DType`s.
 
     Raises:
         AssertionError: If the types are None.
@@ -133,7 +133,7 @@ def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[
         num_components: The required number of components.
 
     Raises:
-        TypeError: If it is a string.
+        TypeError: If `shapes` is a string.
         ValueError: If `shapes` is not a list of shapes, a rank is unknown, or the number of shapes
             is wrong.
     """

@@ -1,4 +1,4 @@
-"""Barriers: they collect the components of elements, and release complete elements.
+"""Barriers, which collect the components of elements and release complete elements.
 
 Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
 """
@@ -25,8 +25,9 @@ class TakenFromBarrier(NamedTuple):
     """The result of `Barrier.take_many`.
 
     Attributes:
-        indices: The number of the insertion that added each key, from -2**63: a vector of int64.
-        keys: The keys: a vector of strings.
+        indices: The number of the insertion that added each key, an int64 vector. Numbers start at
+            -2**63.
+        keys: The keys, a string vector.
         values: One tensor per component, with one row per element.
     """
 
@@ -36,16 +37,16 @@ class TakenFromBarrier(NamedTuple):
 
 
 class Barrier:
-    """A buffer of elements with keys, whose components are inserted one by one, in any order.
+    """A buffer of keyed elements, whose components are inserted one by one in any order.
 
-    You can take an element once all its components are inserted. Elements are taken in the order in
-    which their keys were first inserted.
+    You can take an element once all its components have been inserted. Elements are taken in the
+    order in which their keys were first inserted.
 
     Args:
         types: The type of each component.
         shapes: The fully defined shape of each component. Defaults to scalars.
         shared_name: Barriers with the same name share their content in a session. By default, the
-            barrier is separate.
+            barrier is not shared.
         name: Name of the operation.
 
     Raises:
@@ -106,7 +107,7 @@ class Barrier:
         """Adds an operation that inserts one component of the elements with the given keys.
 
         Args:
-            component_index: The index of the component, from 0.
+            component_index: The index of the component, starting at 0.
             keys: The keys, a vector of strings. A new key starts an element, and so does a key
                 whose element is already complete.
             values: The components, one row per key.
@@ -115,7 +116,8 @@ class Barrier:
         Raises:
             CancelledError: When run, if the barrier is closed and a key is new.
             InvalidArgumentError: When run, if the component does not exist, an element already has
-                it, or its type or shape is wrong. Components before the failing one are inserted.
+                this component, or its type or shape is wrong. Components before the failing one are
+                inserted.
             TypeError: If `component_index` is not an integer, or `keys` are not strings.
             ValueError: If `keys` is not a vector, or the numbers of keys and values differ.
         """
@@ -141,7 +143,7 @@ class Barrier:
         timeout: bool | None = None,
         name: str | None = None,
     ) -> TakenFromBarrier:
-        """Adds an operation that takes complete elements, and waits until there are enough.
+        """Adds an operation that waits for enough complete elements and takes them.
 
         Args:
             num_elements: The number of elements, a scalar int32.
@@ -150,8 +152,8 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            OutOfRangeError: When run, if the barrier is closed and cannot provide enough elements,
-                or, with `allow_small_batch`, any element.
+            OutOfRangeError: When run, if the barrier is closed and cannot provide enough elements.
+                With `allow_small_batch`, only if it cannot provide any element.
             TypeError: If an argument has the wrong type.
         """
         if not isinstance(allow_small_batch, bool):
@@ -182,7 +184,7 @@ class Barrier:
         return TakenFromBarrier(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that closes the barrier. It then rejects new keys.
+        """Adds an operation that closes the barrier, so that it rejects new keys.
 
         Args:
             cancel_pending_enqueues: Whether incomplete elements are dropped. If False, they can
@@ -203,12 +205,12 @@ class Barrier:
         return self._add("BarrierClose", [], lambda _: [], name, attrs)
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the complete elements, a scalar int32."""
+        """Adds an operation that returns the number of complete elements, an int32 scalar."""
         op = self._add("BarrierReadySize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the incomplete elements, a scalar int32."""
+        """Adds an operation that returns the number of incomplete elements, an int32 scalar."""
         op = self._add("BarrierIncompleteSize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 

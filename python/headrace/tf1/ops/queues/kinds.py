@@ -1,4 +1,4 @@
-"""The kinds of queues. They differ in the order in which elements are dequeued.
+"""The kinds of queues, which differ in the order in which elements are dequeued.
 
 Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
 TensorFlow 1.15.
@@ -70,7 +70,7 @@ class RandomShuffleQueue(QueueBase):
     Args:
         capacity: See `FIFOQueue`.
         min_after_dequeue: The minimum number of elements that stay in the queue while it is open,
-            from 0 to `capacity` - 1. The more elements stay, the better they are shuffled.
+            from 0 to `capacity` - 1. A larger number improves shuffling.
         dtypes: See `FIFOQueue`.
         shapes: See `FIFOQueue`.
         names: See `FIFOQueue`.
@@ -121,7 +121,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A FIFO queue for elements of different sizes. Batches are padded to their largest element.
+    """A FIFO queue for elements of different sizes. Each batch is padded to its largest element.
 
     Args:
         capacity: See `FIFOQueue`.
@@ -164,12 +164,12 @@ class PriorityQueue(QueueBase):
         capacity: See `FIFOQueue`.
         types: The types of the components after the priority.
         shapes: The shapes of the components after the priority, as a list.
-        names: The names of all components, including the priority, which is first.
+        names: The names of all components, starting with the priority.
         shared_name: See `FIFOQueue`.
         name: Name of the operation.
 
     Raises:
-        TypeError: See `FIFOQueue`. It is also raised if `shapes` is None.
+        TypeError: See `FIFOQueue`. Also raised if `shapes` is None.
         ValueError: See `FIFOQueue`.
     """
 

@@ -1,4 +1,4 @@
-"""The operations that all queues share, and selection of one of several queues.
+"""The operations that all queues have in common, and the selection of one of several queues.
 
 Source: `tf.QueueBase` of TensorFlow 1.15.
 """
@@ -110,7 +110,7 @@ class QueueBase:
         return list(self._queue_ref.op.owner._runners)
 
     def add_runner(self, runner: object) -> None:
-        """Records a queue runner for the queue. The runner calls this method itself."""
+        """Records a queue runner for the queue. You don't need to call this, because runners do."""
         self._queue_ref.op.owner._runners.append(runner)
 
     @property
@@ -134,11 +134,12 @@ class QueueBase:
         return None if self._names is None else list(self._names)
 
     def enqueue(self, vals: Components, name: str | None = None) -> Operation:
-        """Adds an operation that adds one element. It waits while the queue is full.
+        """Adds an operation that adds one element, waiting while the queue is full.
 
         Args:
-            vals: A list or tuple of components, or a dict if the queue has names. Anything else is
-                the only component. A string component can be a `pathlib.Path` or a list of paths.
+            vals: A list or tuple of components, or a dict if the queue has names. Any other value
+                is the only component. A string component can be a `pathlib.Path` or a list of
+                paths.
             name: Name of the operation.
 
         Raises:
@@ -158,7 +159,7 @@ class QueueBase:
             return self._add_enqueue("QueueEnqueueV2", scope, components)
 
     def enqueue_many(self, vals: Components, name: str | None = None) -> Operation:
-        """Adds an operation that adds the rows of its components as elements, in order.
+        """Adds an operation that adds the rows of the components as elements, in order.
 
         Args:
             vals: See `enqueue`. Each component has one row per element.
@@ -178,7 +179,7 @@ class QueueBase:
             return self._add_enqueue("QueueEnqueueManyV2", scope, components)
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Adds an operation that takes one element, and waits for it if necessary.
+        """Adds an operation that takes one element, waiting for it if necessary.
 
         Args:
             name: Name of the operation.
@@ -200,19 +201,19 @@ class QueueBase:
         return self._outputs(op)
 
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation that takes `n` elements, as they arrive, and stacks them.
+        """Adds an operation that takes `n` elements as they arrive and stacks them.
 
         Args:
             n: The number of elements, an integer or a scalar integer tensor. It can exceed the
-                capacity.
+                queue's capacity.
             name: Name of the operation.
 
         Returns:
             The same as from `dequeue`, with a new first dimension of size `n`.
 
         Raises:
-            OutOfRangeError: When run, if the queue is closed and has fewer than `n` elements, which
-                then stay in the queue.
+            OutOfRangeError: When run, if the queue is closed and has fewer than `n` elements. These
+                elements stay in the queue.
             InvalidArgumentError: When run, if `n` is negative, or the queue was created without
                 shapes.
             ValueError: If `n` is known to be negative.
@@ -220,9 +221,9 @@ class QueueBase:
         return self._dequeue_batch("DequeueMany", n, name)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation like `dequeue_many`, but takes fewer once the queue is closed.
+        """Adds an operation like `dequeue_many`, but takes fewer elements once the queue is closed.
 
-        While the queue is open, it waits for `n` elements.
+        While the queue is open, the operation waits for `n` elements.
 
         Raises:
             OutOfRangeError: When run, if the queue is closed and empty.
@@ -255,7 +256,7 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns whether the queue is closed, a scalar bool."""
+        """Adds an operation that returns whether the queue is closed, a bool scalar."""
         op = self._add_op(
             "QueueIsClosedV2",
             name or f"{self._stem}_Is_Closed",
@@ -265,7 +266,7 @@ class QueueBase:
         return op.outputs[0]
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements in the queue, a scalar int32."""
+        """Adds an operation that returns the number of elements in the queue, an int32 scalar."""
         op = self._add_op(
             "QueueSizeV2",
             name or f"{self._stem}_Size",

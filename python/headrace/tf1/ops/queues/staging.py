@@ -1,4 +1,4 @@
-"""Staging areas: buffers between parts of a program, limited in elements and bytes.
+"""Staging areas: buffers between parts of a program, with limits on elements and bytes.
 
 Source: `tf.contrib.staging.StagingArea` of TensorFlow 1.15.
 """
@@ -27,20 +27,20 @@ _Values: TypeAlias = "Tensor | Sequence[Tensor] | Mapping[str, Tensor]"
 
 
 class StagingArea:
-    """A first-in, first-out buffer of the session, between parts of a program.
+    """A first-in, first-out buffer in the session, between parts of a program.
 
-    Unlike a queue, it cannot be closed. `put` waits until there is room for the element, and `get`
-    waits until there is an element. Both end with the session, with the time limit of the run, or
-    with Ctrl-C, without losing elements.
+    Unlike a queue, a staging area cannot be closed. `put` waits until there is room for the
+    element, and `get` waits until there is an element. If the session ends, the run's time limit
+    expires or you press Ctrl-C, both stop waiting without losing elements.
 
     Args:
-        dtypes: The type of each tensor of an element.
+        dtypes: The type of each tensor in an element.
         shapes: The shape of each tensor, or None if the shapes are unknown.
         names: The name of each tensor. If given, elements are dicts.
         shared_name: Areas with the same name share their elements in a session. By default, the
-            area is separate.
+            area is not shared.
         capacity: The maximum number of elements. 0 means no limit.
-        memory_limit: The maximum number of bytes of all elements together. 0 means no limit.
+        memory_limit: The maximum number of bytes in all elements combined. 0 means no limit.
 
     Raises:
         ValueError: If the numbers of shapes, names and types differ, or `shared_name` is not a
@@ -83,17 +83,17 @@ class StagingArea:
 
     @property
     def dtypes(self) -> list[DTypeLike]:
-        """The type of each tensor of an element, in a new list."""
+        """The type of each tensor in an element, in a new list."""
         return list(self._dtypes)
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shape of each tensor of an element, in a new list."""
+        """The shape of each tensor in an element, in a new list."""
         return list(self._shapes)
 
     @property
     def names(self) -> list[str] | None:
-        """The name of each tensor of an element in a new list, or None."""
+        """The name of each tensor in an element in a new list, or None."""
         return None if self._names is None else list(self._names)
 
     @property
@@ -103,11 +103,11 @@ class StagingArea:
 
     @property
     def memory_limit(self) -> int:
-        """The maximum number of bytes of all elements together. 0 means no limit."""
+        """The maximum number of bytes in all elements combined. 0 means no limit."""
         return self._memory_limit
 
     def put(self, values: _Values, name: str | None = None) -> Operation:
-        """Adds an operation that adds an element. It waits until there is room.
+        """Adds an operation that adds an element, waiting until there is room.
 
         Args:
             values: The tensors of the element: a list, a dict by name, or a single tensor.
@@ -116,7 +116,7 @@ class StagingArea:
         Raises:
             ResourceExhaustedError: When run, if the element has more bytes than `memory_limit`.
             ValueError: If a tensor has the wrong type or shape, or if there are too many tensors.
-                It is also raised if `values` is a dict but the area has no names, or vice versa.
+                Also raised if `values` is a dict but the area has no names, or vice versa.
         """
         listed = values if isinstance(values, (list, tuple, Mapping)) else [values]
         scope_values = list(listed.values() if isinstance(listed, Mapping) else listed)
@@ -129,18 +129,18 @@ class StagingArea:
             )
 
     def get(self, name: str | None = None) -> Any:
-        """Adds an operation that removes and returns the first element, and waits for one.
+        """Adds an operation that removes and returns the first element, waiting until there is one.
 
         Returns:
-            The tensors of the element in a list, or in a dict if they have names.
+            The element's tensors as a list, or as a dict if they have names.
         """
         return self._take("Unstage", [], name or f"{self._name}_get")
 
     def peek(self, index: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation that copies an element, and waits until there is one at the position.
+        """Adds an operation that copies an element, waiting until there is one at the position.
 
         Args:
-            index: The position, an integer from 0.
+            index: The position, an integer starting at 0.
             name: Name of the operation.
 
         Returns:
@@ -153,7 +153,7 @@ class StagingArea:
         return self._take("StagePeek", inputs, name or f"{self._name}_peek")
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements, a scalar int32."""
+        """Adds an operation that returns the number of elements, an int32 scalar."""
         outputs = [(int32, TensorShape([]))]
         name, attrs = name or f"{self._name}_size", self._attrs("StageSize", self._types)
         return apply_op("StageSize", [], lambda: outputs, name=name, attrs=attrs).outputs[0]

@@ -36,7 +36,7 @@ def categorical(
         name: Name of the scope.
 
     Returns:
-        The numbers of the classes: (rows, samples).
+        The class numbers: (rows, samples).
 
     Raises:
         InvalidArgumentError: When run, if `logits` has no classes, or `num_samples` is negative.

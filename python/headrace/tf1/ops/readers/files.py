@@ -81,18 +81,18 @@ def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
 
     Args:
         pattern: Patterns with `*`, `?`, `[a-z]` and `[!a-z]`, which match parts of a name without
-            `/`. A backslash escapes the next character. It can be a scalar string, a vector, a
-            `pathlib.Path` or a list of them.
+            `/`. A backslash escapes the next character. The argument can be a scalar string, a
+            vector, a `pathlib.Path` or a list of paths.
         name: Name of the operation.
 
     Returns:
         The names, a sorted string vector. A name occurs once for each pattern that matches it. A
-        name without a directory starts with `./`, if it is from a pattern.
+        name without a directory starts with `./` if it comes from a pattern.
 
     Raises:
         ResourceExhaustedError: When run, if too many files are open to list a directory.
-        UnknownError: When run, if a directory cannot be read for any reason other than that it does
-            not exist or access is denied. In these two cases, nothing in it matches.
+        UnknownError: When run, if a directory cannot be read. If it does not exist or access is
+            denied, there is no error, and nothing in the directory matches.
         ValueError: If `pattern` has more than one dimension.
     """
 

@@ -1,6 +1,6 @@
-"""Readers in a graph: from a queue of file names to records.
+"""Readers in a graph, which read records from a queue of file names.
 
-Source: `tf.ReaderBase` and its subclasses of TensorFlow 1.15.
+Source: `tf.ReaderBase` and its subclasses in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ReadResult(NamedTuple):
     """The result of a read.
 
     Attributes:
-        key: The file of the record and the position in it, a string scalar.
+        key: The record's file and the position in that file, a string scalar.
         value: The record, a string scalar.
     """
 
@@ -47,7 +47,7 @@ class ReadUpToResult(NamedTuple):
     """The result of a read of several records.
 
     Attributes:
-        keys: The file of each record and the position in it, a string vector.
+        keys: Each record's file and the position in that file, a string vector.
         values: The records, a string vector of the same length.
     """
 
@@ -83,11 +83,11 @@ class ReaderBase:
     def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:
         """Adds an operation that reads the next record.
 
-        At the end of a file, the next name is taken from the queue. The operation waits while the
-        queue is empty.
+        At the end of a file, the reader takes the next name from the queue. The operation waits
+        while the queue is empty.
 
         Args:
-            queue: A queue of one string component, the file names.
+            queue: A queue of file names, with one string component.
             name: Name of the operation.
 
         Returns:
@@ -107,12 +107,12 @@ class ReaderBase:
     def read_up_to(
         self, queue: QueueBase | Tensor, num_records: TensorLike, name: str | None = None
     ) -> ReadUpToResult:
-        """Adds an operation that reads several records of one file.
+        """Adds an operation that reads several records from one file.
 
         Args:
-            queue: A queue of one string component, the file names.
+            queue: A queue of file names, with one string component.
             num_records: The maximum number of records, a scalar int64 of at least 0. Fewer are
-                returned at the end of a file and before damage.
+                returned at the end of a file and before damaged data.
             name: Name of the operation.
 
         Returns:
@@ -126,25 +126,25 @@ class ReaderBase:
         return ReadUpToResult(*op.outputs)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the records read, a scalar int64."""
+        """Adds an operation that returns the number of records read so far, an int64 scalar."""
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumRecordsProducedV2", [], outputs, name).outputs[0]
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the files read completely, a scalar int64.
+        """Adds an operation that returns the number of completely read files, an int64 scalar.
 
-        A file is complete when a read finds no more records, that is, at the read after the last
+        A file counts once a read finds no more records in it, that is, at the read after the last
         record.
         """
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumWorkUnitsCompletedV2", [], outputs, name).outputs[0]
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the state of the reader, a scalar string.
+        """Adds an operation that returns the state of the reader, a string scalar.
 
-        The state contains the counts, the current file and the position in it, but not the queue of
-        file names. `WholeFileReader` and `IdentityReader` use TensorFlow's format. The other
-        readers of TensorFlow have no state.
+        The state contains the counts, the current file and the position in that file, but not the
+        queue of file names. `WholeFileReader` and `IdentityReader` use TensorFlow's format. The
+        other readers of TensorFlow have no state.
         """
         outputs = [(string, _SCALAR)]
         return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]
@@ -152,8 +152,8 @@ class ReaderBase:
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
         """Adds an operation that restores the state of a reader of the same kind.
 
-        That reader can belong to another session or process. The file is opened again at the next
-        record.
+        The saved reader can belong to another session or process. The file is opened again at the
+        next record.
 
         Args:
             state: The result of `serialize_state`. A scalar string.
@@ -193,7 +193,7 @@ class TextLineReader(ReaderBase):
     r"""Reads the lines of text files, of any encoding and length.
 
     A line ends at a line feed or at the end of the file. A carriage return before the line feed is
-    removed. A key is `FILE:LINE`. The first line is 1, even if it is skipped.
+    removed. Keys have the form `FILE:LINE`. The first line is 1, even if it is skipped.
 
     Args:
         skip_header_lines: The number of lines to skip at the start of each file.
@@ -206,7 +206,7 @@ class TextLineReader(ReaderBase):
 
 
 class WholeFileReader(ReaderBase):
-    """Reads each file as one record, even if it is empty. A key is the name of the file.
+    """Reads each file as one record, even if the file is empty. The key is the file name.
 
     Args:
         name: Name of the operation.
@@ -220,7 +220,7 @@ class FixedLengthRecordReader(ReaderBase):
     """Reads records of a fixed length.
 
     Record `k` starts at byte `header_bytes + k * hop_bytes`. Remaining bytes at the end of a file
-    are ignored if they are too short for a record and the footer. A key is `FILE:K`.
+    are ignored if they are too short for a record and the footer. Keys have the form `FILE:K`.
 
     Args:
         record_bytes: The length of a record.
@@ -255,7 +255,8 @@ class FixedLengthRecordReader(ReaderBase):
 class TFRecordReader(ReaderBase):
     """Reads the records of TFRecord files and checks every checksum.
 
-    A key is `FILE:OFFSET`, with the start of the record in bytes of the uncompressed file.
+    Keys have the form `FILE:OFFSET`, where the offset is the start of the record in the
+    uncompressed file, in bytes.
 
     Args:
         name: Name of the operation.
@@ -274,7 +275,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """Returns the strings in the queue as records, as both key and value. Opens no files.
+    """Returns the strings in the queue as records, as both key and value, without opening files.
 
     Args:
         name: Name of the operation.

@@ -1,7 +1,7 @@
 """Batches of shuffled records from files, without queues and queue runners.
 
-Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. In TensorFlow, threads
-of the operation read ahead, so the order differs each time.
+Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. In TensorFlow, the
+operation's threads read ahead, so the order differs each time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["RecordInput"]
 
 
 class RecordInput:
-    """Reads TFRecord files for an unlimited number of epochs and returns their records in batches.
+    """Reads TFRecord files for an unlimited number of epochs and returns records in batches.
 
-    Each epoch has a new random order of files, and records are drawn from a buffer. Both depend
-    only on the seed and are the same each time. An epoch is complete before the next one starts. A
+    Each epoch has a new random order of files, and records are drawn from a buffer. Both orders
+    depend only on the seed, so they are reproducible. Each epoch ends before the next one starts. A
     run reads its batch in its own thread, without the GIL. Files are looked up in the first run.
 
     Args:
@@ -34,7 +34,7 @@ class RecordInput:
         parallelism: The number of files to read in turn.
         shift_ratio: The fraction of the files by which each order is rotated, from 0 to less than
             1.
-        seed: The seed of the orders.
+        seed: The seed of the random orders.
         name: Name of the operation.
         batches: The number of batches that a run returns. By default, a single batch.
         compression_type: None, a `TFRecordCompressionType`, or its name.
@@ -70,8 +70,8 @@ class RecordInput:
         """Adds the operation that returns records.
 
         Returns:
-            A vector of `batch_size` strings, with unknown static shape, as in TensorFlow. With
-            `batches`, a list of that many lists of scalars.
+            A vector of `batch_size` strings, with unknown static shape, as in TensorFlow. If
+            `batches` is given, a list of that many lists of scalars.
 
         Raises:
             DataLossError: When run, if a file is damaged. Records before the damage are returned

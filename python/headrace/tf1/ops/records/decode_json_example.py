@@ -32,8 +32,8 @@ def decode_json_example(json_examples: TensorLike, name: str | None = None) -> T
     """Converts `Example`s from JSON to serialized protocol buffers.
 
     Args:
-        json_examples: Strings of any shape. Each is the JSON of one `Example`, in the format of
-            protocol buffers: `{"features": {"feature": {"a": {"int64List": {"value": [1]}}}}}`.
+        json_examples: Strings of any shape. Each is the JSON of one `Example`, in protocol buffers'
+            JSON format: `{"features": {"feature": {"a": {"int64List": {"value": [1]}}}}}`.
         name: Name of the operation.
 
     Returns:

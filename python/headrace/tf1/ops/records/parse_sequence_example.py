@@ -30,18 +30,17 @@ def parse_single_sequence_example(
 
     Args:
         serialized: A scalar string.
-        context_features: The features of the context, by name: `FixedLenFeature` or
-            `VarLenFeature`.
-        sequence_features: The features of the lists: `FixedLenSequenceFeature`, without a default
+        context_features: The context features, by name: `FixedLenFeature` or `VarLenFeature`.
+        sequence_features: The list features, by name: `FixedLenSequenceFeature` without a default
             value, or `VarLenFeature`.
         example_name: A scalar string that names the example in errors, or None.
         name: Name of the operation.
 
     Returns:
-        The values of the context, in the form of `parse_single_example`, and the values of the
-        lists. A `FixedLenSequenceFeature` returns a tensor with one row for each feature in the
-        list, and no rows if the list is missing and this is allowed. A `VarLenFeature` returns a
-        `SparseTensor` of rank 2 with the same rows.
+        The context values, in the form of `parse_single_example`, and the list values. A
+        `FixedLenSequenceFeature` returns a tensor with one row for each feature in the list, or no
+        rows if the list is missing and may be missing. A `VarLenFeature` returns a `SparseTensor`
+        of rank 2 with the same rows.
 
     Raises:
         InvalidArgumentError: When run, if the bytes are not a `SequenceExample`, or a feature or
@@ -80,10 +79,10 @@ def parse_sequence_example(
         name: Name of the operation.
 
     Returns:
-        The values of the contexts and of the lists, by name, each with one more leading dimension
-        than from `parse_single_sequence_example`. Also the number of rows of each
+        The context values and the list values, by name, each with one more leading dimension than
+        from `parse_single_sequence_example`. Also the number of rows of each
         `FixedLenSequenceFeature` in each example, int64, (batch,). Shorter lists are padded with
-        zeros or empty strings to the longest list of the batch.
+        zeros or empty strings to the longest list in the batch.
 
     Raises:
         InvalidArgumentError: When run; see `parse_single_sequence_example`.

@@ -1,6 +1,6 @@
 """Audio spectrograms, and MFCCs for speech recognition.
 
-Source: `audio_spectrogram` and `mfcc` of `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
+Source: `audio_spectrogram` and `mfcc` in `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
 1.15, which follow the HTK book.
 """
 
@@ -39,7 +39,8 @@ def audio_spectrogram(
         name: Name of the operation.
 
     Returns:
-        float32 (channels, windows, frequencies), from 0 to half of the sample rate.
+        float32 (channels, windows, frequencies). Frequencies range from 0 to half of the sample
+        rate.
 
     Raises:
         InvalidArgumentError: When run, if `window_size` or `stride` is too small.

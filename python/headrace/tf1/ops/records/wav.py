@@ -48,9 +48,9 @@ def decode_wav(
 
     Args:
         contents: The file, a scalar string.
-        desired_channels: The number of channels to return. -1 means all channels of the file.
+        desired_channels: The number of channels to return. -1 means all channels in the file.
             Additional channels are copies of the last one.
-        desired_samples: The number of samples to return. -1 means all samples of the file.
+        desired_samples: The number of samples to return. -1 means all samples in the file.
             Additional samples are 0.
         name: Name of the operation.
 

@@ -26,7 +26,7 @@ def sparse_cross(inputs: Sequence[SparseTensor | Tensor], name: str | None = Non
 
     Args:
         inputs: A list of matrices of strings or integers with the same number of rows, sparse or
-            dense. Sparse matrices come first in the result, and the last matrix changes fastest.
+            dense. In the result, sparse matrices come first, and the last matrix varies fastest.
         name: Name of the operation.
 
     Returns:
@@ -49,10 +49,9 @@ def sparse_cross_hashed(
 
     Args:
         inputs: A list of matrices of strings or integers with the same number of rows, sparse or
-            dense. Sparse matrices come first in the result, and the last matrix changes fastest.
+            dense. In the result, sparse matrices come first, and the last matrix varies fastest.
         num_buckets: The number of different hashes. 0 uses all non-negative int64 numbers.
-        hash_key: The start value of the hash of each combination. Defaults to the value in
-            TensorFlow.
+        hash_key: The initial value of each combination's hash. Defaults to TensorFlow's value.
         name: Name of the operation.
 
     Returns:

@@ -31,7 +31,7 @@ def edit_distance(
 
     Args:
         hypothesis: Sequences along the last axis.
-        truth: The reference sequences. They must match `hypothesis` in number and type.
+        truth: The reference sequences, as many as in `hypothesis` and of the same type.
         normalize: Whether to divide by the length of the true sequence. If the true sequence is
             empty, the result is infinite, or 0 if both are empty.
         name: Name of the operation.
@@ -60,7 +60,7 @@ def distance_of_parts(
     """Adds the operation of `edit_distance`.
 
     Args:
-        *parts: Indices, values and shape of the hypothesis, and those of the truth.
+        *parts: The indices, values and shape of the hypothesis, followed by those of the truth.
         normalize: See `edit_distance`.
         name: Name of the operation.
     """

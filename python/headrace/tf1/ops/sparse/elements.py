@@ -21,7 +21,7 @@ __all__ = ["sparse_from_dense", "sparse_retain"]
 def sparse_retain(
     sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike
 ) -> SparseTensor:
-    """Returns a sparse tensor with some of the elements, of the same shape.
+    """Returns a sparse tensor of the same shape with only some of the elements.
 
     Args:
         sp_input: The sparse tensor, with n elements.
@@ -44,7 +44,7 @@ def sparse_retain(
 
 
 def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """Returns the elements of a tensor that are not zero (not empty, not False).
+    """Returns the elements of a tensor that are not zero, empty or False.
 
     Args:
         tensor: The dense tensor, of at least one dimension.

@@ -45,12 +45,12 @@ def sparse_add(
     Args:
         a: The first tensor.
         b: The second tensor.
-        threshold: For two sparse tensors, a scalar: sums of elements with a smaller absolute value
-            are omitted, as are NaNs. Elements that only one tensor has are always kept.
+        threshold: For two sparse tensors, a scalar: sums with a smaller absolute value are omitted,
+            and so are NaNs. Elements that only one tensor has are always kept.
 
     Returns:
-        A sparse tensor, or a dense tensor if an input is dense. If both are sparse, their elements
-        must be in order.
+        A sparse tensor, or a dense tensor if an input is dense. If both inputs are sparse, their
+        elements must be in order.
 
     Raises:
         InvalidArgumentError: When run, if the shapes differ.
@@ -148,7 +148,7 @@ def sum_with_parts(
         indices: The positions of the elements, int32 or int64.
         values: The elements.
         dense_shape: The shape.
-        dense: The dense tensor, of that shape.
+        dense: The dense tensor, of the same shape.
         name: Name of the operation.
     """
     inputs = [

@@ -27,13 +27,13 @@ def sparse_fill_empty_rows(
         name: Name of the scope.
 
     Returns:
-        The sparse tensor, with its elements in the order of the rows, and a bool for each row:
-        whether it was empty.
+        The sparse tensor, with its elements in row order, and a bool for each row that is True if
+        the row was empty.
 
     Raises:
         InvalidArgumentError: When run, if a row is out of range.
         TypeError: If `sp_input` is not a sparse tensor, or the default has the wrong type.
-        ValueError: If the default is not a scalar, or `sp_input` is.
+        ValueError: If the default is not a scalar, or `sp_input` is a scalar.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sparse.indices]):

@@ -33,11 +33,12 @@ def sparse_merge(
     """Returns a sparse tensor whose indices in the last dimension are the ids.
 
     Args:
-        sp_ids: The ids: integers, as many as values. For several last dimensions, a list of ids.
+        sp_ids: The ids: integers, as many as values. If there are several last dimensions, a list
+            of such tensors.
         sp_values: The values.
-        vocab_size: The number of ids, which is the size of the last dimension, or a list of numbers
+        vocab_size: The number of ids, which is the size of the last dimension, or a list of sizes
             if `sp_ids` is a list.
-        already_sorted: Whether the result is already in order and does not need to be sorted.
+        already_sorted: Whether the elements are already in order and do not need to be sorted.
         name: Name of the scope.
 
     Raises:
@@ -57,7 +58,7 @@ def sparse_merge(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns bools that indicate which ids each row has.
+    """Returns bools that indicate which ids each row contains.
 
     Args:
         sp_input: The ids, integers of at least 0, of any rank.
@@ -65,7 +66,7 @@ def sparse_to_indicator(
         name: Name of the scope.
 
     Returns:
-        Bools in the shape of `sp_input`, but with `vocab_size` as the last dimension.
+        Bools with the shape of `sp_input`, except that the last dimension is `vocab_size`.
 
     Raises:
         TypeError: If `sp_input` is not a sparse tensor.

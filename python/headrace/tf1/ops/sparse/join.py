@@ -33,9 +33,9 @@ def sparse_concat(
     Args:
         axis: The axis, in [-rank, rank).
         sp_inputs: A list of sparse tensors of the same type and rank. A single tensor is returned
-            as it is.
-        expand_nonconcat_dims: Whether the sizes of other axes can differ. The result then has the
-            largest size.
+            unchanged.
+        expand_nonconcat_dims: Whether the sizes of other axes can differ. If so, the result has the
+            largest size along each axis.
         name: Name of the operation.
 
     Raises:

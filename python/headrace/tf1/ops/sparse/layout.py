@@ -35,12 +35,12 @@ __all__ = ["sparse_expand_dims", "sparse_reset_shape", "sparse_transpose"]
 def sparse_reset_shape(
     sp_input: SparseTensor | SparseTensorValue, new_shape: TensorLike | None = None
 ) -> SparseTensor:
-    """Returns a sparse tensor with the same elements in a larger or in the smallest shape.
+    """Returns a sparse tensor with the same elements in a larger or the smallest possible shape.
 
     Args:
         sp_input: The sparse tensor.
-        new_shape: Integers, (rank,), at least as large as before. Defaults to the smallest shape
-            that contains all elements, or to zeros if there are none.
+        new_shape: Integers, (rank,), at least as large as the old sizes. Defaults to the smallest
+            shape that contains all elements, or to zeros if there are no elements.
 
     Raises:
         TypeError: If `sp_input` is not a sparse tensor.
@@ -80,7 +80,7 @@ def sparse_transpose(
 
     Args:
         sp_input: The sparse tensor.
-        perm: Integers, (rank,): the old dimension for each new dimension. By default, the
+        perm: Integers, (rank,): for each new dimension, the old dimension to use. By default, the
             dimensions are reversed.
         name: Name of the scope.
 

@@ -23,9 +23,9 @@ def sparse_placeholder(
 
     Args:
         dtype: The type of the elements.
-        shape: The shape of the tensor, or an integer vector with the shape. By default, any shape
-            is allowed.
-        name: The prefix of the names of its parts: `name/values`, `name/indices` and `name/shape`.
+        shape: The shape of the tensor, or an integer vector that contains the shape. By default,
+            any shape is allowed.
+        name: The prefix for the names of the parts: `name/values`, `name/indices` and `name/shape`.
     """
 
     def part(suffix: str) -> str | None:

@@ -93,7 +93,7 @@ class RaggedTensorValue(NamedTuple):
 class RaggedTensor:
     """A tensor whose rows differ in length.
 
-    Create it with `from_row_splits`. If you fetch it, the result is a `RaggedTensorValue`.
+    Create a ragged tensor with `from_row_splits`. If you fetch it, you get a `RaggedTensorValue`.
     `to_tensor` and `to_sparse` convert it to tensors that other operations accept.
 
     Args:
@@ -257,7 +257,7 @@ class RaggedTensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
     ) -> RaggedTensorValue:
-        """Computes the value of the tensor. Blocks until it is done.
+        """Computes the value of the tensor and blocks until it is available.
 
         Args:
             feed_dict: Values for tensors, as in `Session.run`.

@@ -28,7 +28,7 @@ def sparse_reshape(
 
     Args:
         sp_input: The sparse tensor.
-        shape: Integers, (new rank,), with the same product as the old shape. At most one of them
+        shape: Integers, (new rank,), with the same product as the old shape. At most one integer
             can be -1.
         name: Name of the scope.
 

@@ -1,4 +1,4 @@
-"""Sparse tensors as strings, for queues and files.
+"""Sparse tensors serialized as strings, for queues and files.
 
 Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of
 TensorFlow 1.15.
@@ -77,8 +77,8 @@ def deserialize_many_sparse(
         name: Name of the operation.
 
     Returns:
-        A sparse tensor with a new leading dimension. The other dimensions have the largest size of
-        all tensors.
+        A sparse tensor with a new leading dimension. Each other dimension has the largest size
+        among the tensors.
 
     Raises:
         InvalidArgumentError: When run, if `serialized_sparse` is empty, a tensor is damaged, or

@@ -28,7 +28,7 @@ def sparse_slice(
     Args:
         sp_input: The sparse tensor.
         start: int64, (rank,): the start of the slice.
-        size: int64, (rank,): the size of the slice. It is cut off at the end of the tensor.
+        size: int64, (rank,): the size of the slice. The slice is cut off at the end of the tensor.
         name: Name of the operation.
 
     Raises:
@@ -56,7 +56,7 @@ def sparse_split(
     axis: TensorLike,
     name: str | None = None,
 ) -> list[SparseTensor]:
-    """Splits a sparse tensor along an axis. The first pieces are larger if not all can be equal.
+    """Splits a sparse tensor along an axis. If the pieces can't be equal, the first are larger.
 
     Args:
         sp_input: The sparse tensor.

@@ -1,4 +1,4 @@
-"""The softmax of the stored elements of a sparse tensor.
+"""The softmax over the stored elements of a sparse tensor.
 
 Source: `tf.sparse_softmax` of TensorFlow 1.15.
 """
@@ -26,7 +26,7 @@ def sparse_softmax(
 ) -> SparseTensor:
     """Returns the softmax over the elements of each row of the last axis.
 
-    Missing elements do not count and stay missing.
+    Missing elements are ignored and stay missing.
 
     Args:
         sp_input: The sparse tensor, with at least two axes and a floating-point type.

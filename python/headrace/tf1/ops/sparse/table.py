@@ -1,4 +1,4 @@
-"""A session's table of sparse tensors. Queues hold handles to its entries.
+"""A session's table of sparse tensors. Queues contain handles to its entries.
 
 A queue component has one fixed shape, but a sparse tensor consists of three tensors of varying
 shapes.
@@ -36,7 +36,7 @@ class SparseTable:
         """Adds an operation that stores a sparse tensor.
 
         Returns:
-            Its handle: a scalar int64.
+            The handle of the tensor, an int64 scalar.
 
         Raises:
             InvalidArgumentError: When run, if the parts of the tensor do not match each other.
@@ -47,15 +47,16 @@ class SparseTable:
         """Adds an operation that stores each row of a sparse tensor separately.
 
         Args:
-            sparse: Rows along its first dimension.
-            keep: A bool for each row: whether to keep it. None keeps all rows.
+            sparse: The rows, along the first dimension.
+            keep: A bool for each row: whether to keep the row. None keeps all rows.
 
         Returns:
-            The handles of the rows that are kept: a vector of int64.
+            The handles of the rows that are kept, an int64 vector.
 
         Raises:
-            InvalidArgumentError: When run, if the parts of the tensor do not match each other, it
-                has no rows, or the number of bools in `keep` differs from the number of rows.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other, the
+                tensor has no rows, or the number of bools in `keep` differs from the number of
+                rows.
         """
         inputs = [] if keep is None else [keep]
         return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
@@ -64,13 +65,13 @@ class SparseTable:
         """Adds an operation that removes tensors from the table and stacks them.
 
         Args:
-            handles: A vector of int64.
-            dtype: The type of their elements.
+            handles: The handles, an int64 vector.
+            dtype: The type of the tensors' elements.
             rank: The number of dimensions of each tensor, or None if unknown.
 
         Returns:
-            A sparse tensor with a new first dimension. Every other dimension has the largest size
-            of all tensors.
+            A sparse tensor with a new first dimension. Each other dimension has the largest size
+            among the tensors.
 
         Raises:
             InvalidArgumentError: When run, if `handles` is empty, a handle is not in the table, or

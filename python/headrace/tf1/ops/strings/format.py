@@ -33,7 +33,7 @@ def string_format(
         template: The text, with a placeholder for each tensor.
         inputs: A list of tensors, or a single tensor.
         placeholder: The text that is replaced with a tensor.
-        summarize: The number of elements to write at each end of each axis. -1 writes all.
+        summarize: The number of elements to write at each end of each axis. -1 writes all elements.
         name: Name of the operation.
 
     Returns:

@@ -61,7 +61,7 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor | RaggedTensor:
-    """Returns the code points of the characters of strings.
+    """Returns the code points of the characters in strings.
 
     Args:
         input: Strings of a known rank.
@@ -73,7 +73,8 @@ def unicode_decode(
         name: Name of the scope.
 
     Returns:
-        int32: a vector for a scalar, and a `RaggedTensor` with one row per string otherwise.
+        int32: a vector if `input` is a scalar, and a `RaggedTensor` with one row per string
+            otherwise.
 
     Raises:
         ValueError: If the rank is unknown, or an argument is invalid.
@@ -92,7 +93,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor | RaggedTensor, Tensor | RaggedTensor]:
-    """Returns the code points of the characters of strings, and their positions.
+    """Returns the code points of the characters in strings, and their positions.
 
     Args:
         input: See `unicode_decode`.
@@ -121,7 +122,7 @@ def unicode_split(
     replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> Tensor | RaggedTensor:
-    """Returns the characters of strings as strings.
+    """Returns the characters in strings as strings.
 
     Args:
         input: See `unicode_decode`.
@@ -132,7 +133,7 @@ def unicode_split(
         name: See `unicode_decode`.
 
     Returns:
-        A vector for a scalar, and a `RaggedTensor` with one row per string otherwise.
+        A vector if `input` is a scalar, and a `RaggedTensor` with one row per string otherwise.
 
     Raises:
         ValueError: See `unicode_decode`.
@@ -149,7 +150,7 @@ def unicode_split_with_offsets(
     replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> tuple[Tensor | RaggedTensor, Tensor | RaggedTensor]:
-    """Returns the characters of strings as strings, and their positions.
+    """Returns the characters in strings as strings, and their positions.
 
     Args:
         input: See `unicode_split`.
@@ -183,8 +184,8 @@ def unicode_encode(
     Args:
         input: int32 code points, (..., characters), or a `RaggedTensor`.
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: See `unicode_decode`. Here it applies to numbers that are not the code point of a
-            character.
+        errors: See `unicode_decode`. Here, the argument applies to numbers that are not the code
+            point of a character.
         replacement_char: A code point.
         name: Name of the scope.
 
@@ -239,7 +240,7 @@ def unicode_transcode(
 
 
 def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the number of the script of each code point, as in ICU's `UScriptCode`.
+    """Returns the script number of each code point, as in ICU's `UScriptCode`.
 
     Args:
         input: int32 code points.
@@ -345,7 +346,7 @@ def decode_rows(
     has_offsets: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, ...]:
-    """Returns the splits of the rows, the code points and the offsets if requested.
+    """Returns the row splits, the code points and, if requested, the offsets.
 
     Args:
         strings: A vector.
@@ -421,7 +422,7 @@ def encode_rows(
 
     Args:
         points: The code points, a vector.
-        splits: The splits of the rows.
+        splits: The row splits.
         output_encoding: See `unicode_encode`.
         errors: See `unicode_encode`.
         replacement_char: See `unicode_encode`.

@@ -28,15 +28,15 @@ def image(
 ) -> Tensor:
     """Creates a summary of images, as PNG files.
 
-    uint8 images are not scaled. Float images are scaled separately. Without negative values, the
-    largest value becomes 255. With negative values, 0 becomes 128, and the value furthest from 0
-    becomes 1 or 255. A pixel with a channel that is not finite is red.
+    uint8 images are not scaled. Float images are scaled separately. If an image has no negative
+    values, its largest value becomes 255. Otherwise, 0 becomes 128, and the value furthest from 0
+    becomes 1 or 255. Pixels with a channel that is not finite become red.
 
     Args:
         name: See `scalar`. The tags of the images are `name/image/0`, `name/image/1` and so on, or
             `name/image` if `max_outputs` is 1.
-        tensor: uint8 or floats, (batch, height, width, channels): 1 channel is grey, 3 are RGB, and
-            4 are RGBA.
+        tensor: uint8 or floats, (batch, height, width, channels). 1 channel is grey, 3 channels are
+            RGB, and 4 are RGBA.
         max_outputs: The maximum number of images, from the start of the batch.
         collections: See `scalar`.
         family: See `scalar`.

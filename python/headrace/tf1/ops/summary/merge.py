@@ -47,7 +47,7 @@ def merge(
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | Any:  # Programs run the result without checking whether it is None.
-    """Merges all summaries of a collection into one.
+    """Merges all summaries in a collection into one.
 
     Args:
         key: Name of the collection.

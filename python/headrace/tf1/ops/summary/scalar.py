@@ -23,10 +23,11 @@ def scalar(
     """Creates a summary of one number.
 
     Args:
-        name: The tag, to which the name scope is added. Invalid characters are replaced with "_".
+        name: The tag. The name scope is added as a prefix. Invalid characters are replaced with
+            "_".
         tensor: A scalar number.
         collections: The collections to add the summary to. Defaults to `GraphKeys.SUMMARIES`.
-        family: A prefix of the tag, which TensorBoard uses to group summaries.
+        family: A prefix for the tag, which TensorBoard uses to group summaries.
 
     Returns:
         A scalar string: a serialized `Summary`, for `FileWriter.add_summary`.

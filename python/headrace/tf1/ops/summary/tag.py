@@ -31,7 +31,7 @@ def summarize(
     family: str | None,
     attrs: dict[str, Any] | None = None,
 ) -> Tensor:
-    """Adds a summary and puts it into its collections."""
+    """Adds a summary and appends it to its collections."""
     with _tag_scope(name, family, values.value) as (tag, scope):
         inputs = [Input(tag_parameter, tag, dtypes.string), values]
         op = apply_op(op_type, inputs, infer_string, name=scope, attrs=attrs)

@@ -1,6 +1,7 @@
 """Operations that change a variable, or inspect it without reading its value.
 
-They accept a variable, or a tensor that represents one, such as the output of an assignment.
+These operations accept a variable, or a tensor that represents one, such as the output of an
+assignment.
 
 Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
 `tf.is_variable_initialized` of TensorFlow 1.15.
@@ -32,9 +33,9 @@ def assign(
 
     Args:
         ref: The variable.
-        value: The new value. It must be convertible to a tensor of the same type.
+        value: The new value, which must be convertible to a tensor of the same type.
         validate_shape: Whether the value must have the variable's shape. Defaults to True.
-        use_locking: Accepted for compatibility: updates never overlap.
+        use_locking: Accepted for compatibility, but not used, because updates never overlap.
         name: Name of the operation.
 
     Returns:
@@ -162,8 +163,9 @@ def apply_to_variable(
         op_type: The type of the operation.
         ref: The variable.
         inputs: The inputs after the variable.
-        infer: Takes all input tensors, and returns the dtype and static shape of each output.
-        attrs: The attributes, to which those for type variables are added.
+        infer: A function that accepts all input tensors and returns the dtype and static shape of
+            each output.
+        attrs: The attributes. Attributes for type variables are added automatically.
         name: Name of the operation.
         allowed: The types that the variable may have. Defaults to all types.
 

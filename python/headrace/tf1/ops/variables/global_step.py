@@ -45,8 +45,8 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
     Returns:
         The only item of the collection `GraphKeys.GLOBAL_STEP`, or the tensor named "global_step:0"
-        if the collection is empty. None is returned if neither exists, or the collection has
-        several items.
+        if the collection is empty. Returns None if neither exists, or the collection has several
+        items.
 
     Raises:
         TypeError: If the result is not an integer scalar.

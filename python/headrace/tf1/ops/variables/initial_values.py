@@ -1,6 +1,6 @@
 """Initial values that depend on other variables.
 
-`tf.Variable(other * 2)` is initialized together with `other`, in any order. Its initial value is
+`tf.Variable(other * 2)` is initialized together with `other`, in any order. The initial value is
 therefore a copy of the computation. If the computation reads another variable, the copy reads that
 variable's value, or its initial value if it has no value yet.
 
@@ -16,14 +16,14 @@ __all__ = ["guard_initial_value"]
 
 
 def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
-    """Returns a tensor of the same value that can be computed before other variables have one.
+    """Returns a tensor of the same value that can be computed before other variables have values.
 
     Args:
         value: An initial value.
-        suffix: The suffix of the names of the copied operations.
+        suffix: The suffix for the names of the copied operations.
 
     Returns:
-        `value` itself if it needs no other variable.
+        The tensor, which is `value` itself if it needs no other variable.
     """
     guarded: dict[Tensor, Tensor] = {}
     for op in _needed(value.op):

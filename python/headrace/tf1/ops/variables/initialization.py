@@ -122,7 +122,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
         var_list: The variables. Defaults to all global and local variables that exist now.
 
     Returns:
-        The ranks of the values: an int32 vector, a scalar for one variable, or None without
+        The ranks of the values: an int32 vector, a scalar for one variable, or None if there are no
         variables. If a variable has no value, the run ends with FailedPreconditionError.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)

@@ -68,7 +68,7 @@ class _Initializer(ABC):
 
 
 class zeros_initializer(_Initializer):
-    """Initializes with zeros, or with empty strings or False for these types."""
+    """Initializes with zeros, or with empty strings or False, depending on the type."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(dtype)
@@ -93,7 +93,7 @@ class constant_initializer(_Initializer):
     Args:
         value: A number, a list of numbers or an array. If there are too few elements, the last one
             is repeated.
-        dtype: The type, unless a call sets one.
+        dtype: The type, unless a call specifies one.
         verify_shape: Whether the value must already have the shape.
 
     Raises:
@@ -143,7 +143,7 @@ class random_uniform_initializer(_Initializer):
             integers.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             sequence.
-        dtype: The type, unless a call sets one.
+        dtype: The type, unless a call specifies one.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class random_normal_initializer(_Initializer):
         stddev: The standard deviation.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             sequence.
-        dtype: The type, unless a call sets one. It must be a floating-point type.
+        dtype: The type, unless a call specifies one. It must be a floating-point type.
 
     Raises:
         ValueError: If the type is not a floating-point type.
@@ -202,13 +202,13 @@ class variance_scaling_initializer(_Initializer):
 
     Args:
         scale: A positive factor for the variance.
-        mode: The divisor of the variance: "fan_in", "fan_out" or "fan_avg". For a weight of shape
-            (..., inputs, outputs), inputs and outputs are multiplied by the sizes of the leading
-            dimensions.
+        mode: The divisor of the variance: "fan_in", "fan_out" or "fan_avg". If a weight has the
+            shape (..., inputs, outputs), inputs and outputs are multiplied by the sizes of the
+            leading dimensions.
         distribution: "uniform", "truncated_normal" (also called "normal") or "untruncated_normal".
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             sequence.
-        dtype: The type, unless a call sets one. It must be a floating-point type.
+        dtype: The type, unless a call specifies one. It must be a floating-point type.
 
     Raises:
         ValueError: If an argument is invalid.
@@ -261,7 +261,7 @@ class glorot_uniform_initializer(variance_scaling_initializer):
     Args:
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             sequence.
-        dtype: The type, unless a call sets one. It must be a floating-point type.
+        dtype: The type, unless a call specifies one. It must be a floating-point type.
 
     Raises:
         ValueError: If the type is not a floating-point type.

@@ -84,7 +84,7 @@ def weighted_moving_average(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds an operation that updates a weighted average, and returns it.
+    """Adds an operation that updates a weighted average and returns the average.
 
     The average is the moving average of `value * weight`, divided by the moving average of
     `weight`.
@@ -94,7 +94,7 @@ def weighted_moving_average(
         decay: The weight of the old average, a float scalar.
         weight: The weights, which must be broadcastable to the numbers.
         truediv: Whether integers are converted to floats for the division.
-        collections: The collections of its two variables. Defaults to
+        collections: The collections to add the average's two variables to. Defaults to
             `[GraphKeys.GLOBAL_VARIABLES]`.
         name: Name of the variable scope.
 
@@ -130,7 +130,7 @@ class ExponentialMovingAverage:
             faster.
         zero_debias: Whether to correct averages of tensors that are not variables for their initial
             value of 0.
-        name: The suffix of the names of the averages.
+        name: The suffix for the names of the averages.
     """
 
     def __init__(
@@ -148,11 +148,11 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """The suffix of the names of the averages."""
+        """The suffix for the names of the averages."""
         return self._name
 
     def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
-        """Adds an operation that updates the averages, and creates missing averages.
+        """Creates missing averages, and adds an operation that updates all averages.
 
         The average of a variable starts with its initial value. The average of another tensor
         starts with 0. Variables are added to `GraphKeys.MOVING_AVERAGE_VARIABLES`, and averages to
@@ -205,7 +205,7 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Iterable[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Returns the variables to restore by the names in a checkpoint, for `tf.train.Saver`.
+        """Returns the variables to restore, by name in the checkpoint, for `tf.train.Saver`.
 
         Args:
             moving_avg_variables: The variables that are restored from their averages. Defaults to

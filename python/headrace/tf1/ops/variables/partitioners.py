@@ -1,7 +1,7 @@
-"""Partitioners: functions that return a variable's number of parts.
+"""Partitioners: functions that return the number of parts of a variable.
 
-Variables are not partitioned here, because one process holds all of them: `get_variable` rejects a
-`partitioner`. These functions are for programs that create or call a partitioner.
+Variables are not partitioned here, because one process holds all variables. `get_variable` rejects
+a `partitioner`. These functions are for programs that create or call a partitioner.
 
 Source: `tf.fixed_size_partitioner` and similar functions of TensorFlow 1.15.
 """
@@ -47,14 +47,14 @@ def variable_axis_size_partitioner(
     """Returns a function that splits a variable into parts of a maximum size.
 
     Args:
-        max_shard_bytes: The maximum size of a part. A larger row becomes a separate part.
+        max_shard_bytes: The maximum size of a part in bytes. A larger row becomes a separate part.
         axis: The axis to split.
-        bytes_per_string_element: The size of a string.
+        bytes_per_string_element: The size of a string in bytes.
         max_shards: The maximum number of parts. Defaults to no limit.
 
     Raises:
-        ValueError: If a number is not positive. The function raises it if its arguments are not a
-            known `TensorShape` and a `DType`.
+        ValueError: If a number is not positive. Also raised by the returned function if its
+            arguments are not a known `TensorShape` and a `DType`.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -93,10 +93,10 @@ def min_max_variable_partitioner(
         max_partitions: The maximum number of parts.
         axis: The axis to split.
         min_slice_size: The minimum size of a part in bytes.
-        bytes_per_string_element: The size of a string.
+        bytes_per_string_element: The size of a string in bytes.
 
     Returns:
-        The function. It raises ValueError if the variable does not have the axis.
+        The function, which raises ValueError if the variable does not have the axis.
     """
 
     def partition(shape: TensorShape, dtype: DTypeLike) -> list[int]:

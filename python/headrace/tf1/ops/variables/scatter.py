@@ -1,7 +1,7 @@
 """Operations that change rows or slices of a variable.
 
 Source: `tf.scatter_update`, `tf.scatter_nd_update` and similar functions of TensorFlow 1.15. Here,
-a run with an index out of range changes nothing.
+a run with an out-of-range index changes nothing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def scatter_update(
             used.
         updates: The rows, or a scalar. Their shape is the shape of `indices`, followed by the shape
             of a row.
-        use_locking: Accepted for compatibility: updates never overlap.
+        use_locking: Accepted for compatibility, but not used, because updates never overlap.
         name: Name of the operation.
 
     Returns:
@@ -84,7 +84,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Adds to rows, like `scatter_update`, except that a repeated index adds repeatedly."""
+    """Adds to rows like `scatter_update`, except that a repeated index adds repeatedly."""
     return _scatter("ScatterAdd", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -95,7 +95,7 @@ def scatter_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Subtracts from rows. Otherwise, it is like `scatter_add`."""
+    """Subtracts from rows; otherwise like `scatter_add`."""
     return _scatter("ScatterSub", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -106,7 +106,7 @@ def scatter_mul(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiplies rows. Otherwise, it is like `scatter_add`."""
+    """Multiplies rows; otherwise like `scatter_add`."""
     return _scatter("ScatterMul", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -117,9 +117,9 @@ def scatter_div(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Divides rows. Otherwise, it is like `scatter_add`. Integers are rounded towards 0.
+    """Divides rows; otherwise like `scatter_add`. Integer results are rounded towards 0.
 
-    Dividing an integer by 0 ends the run with InvalidArgumentError. In TensorFlow, it crashes the
+    Dividing an integer by 0 ends the run with InvalidArgumentError. In TensorFlow, this crashes the
     process.
     """
     return _scatter("ScatterDiv", ref, indices, updates, use_locking, name, _NUMBERS)
@@ -182,7 +182,7 @@ def scatter_nd_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Adds to slices. Otherwise, it is like `scatter_nd_update`."""
+    """Adds to slices; otherwise like `scatter_nd_update`."""
     return _scatter("ScatterNdAdd", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 
@@ -193,7 +193,7 @@ def scatter_nd_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Subtracts from slices. Otherwise, it is like `scatter_nd_update`."""
+    """Subtracts from slices; otherwise like `scatter_nd_update`."""
     return _scatter("ScatterNdSub", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 
@@ -204,7 +204,7 @@ def batch_scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Adds operations that replace slices of each row of a variable.
+    """Adds operations that replace slices in each row of a variable.
 
     Args:
         ref: The variable.

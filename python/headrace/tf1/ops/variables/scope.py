@@ -1,4 +1,4 @@
-"""Variable scopes: they share variables between parts of a program by name.
+"""Variable scopes, which let parts of a program share variables by name.
 
 Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
 """
@@ -36,15 +36,15 @@ class VariableScope:
     Args:
         reuse: True: variables must already exist. False: they must not exist. `AUTO_REUSE`: both
             are allowed.
-        name: The prefix of the names of variables.
+        name: The prefix for variable names.
         initializer: The default initializer. A call can override it.
-        regularizer: Creates losses of variables, unless a call passes its own regularizer.
+        regularizer: Creates losses for variables, unless a call passes its own regularizer.
         name_scope: The name scope of the operations in the block that created this scope.
         dtype: The type of variables, unless a call passes its own.
         constraint: The constraint of variables, unless a call passes its own.
 
     Attributes:
-        name: The prefix of the names of variables.
+        name: The prefix for variable names.
         original_name_scope: The name scope of the block that created this scope, with "/" at the
             end.
     """
@@ -93,7 +93,7 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """Sets `reuse` to True: variables must exist already."""
+        """Sets `reuse` to True, so that variables must already exist."""
         self._reuse = True
 
     def set_initializer(self, initializer: Initializer | None) -> None:
@@ -213,18 +213,18 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Adds a prefix to the names of variables that `get_variable` returns or creates.
 
-    It also enters a name scope of the same name, after making the name unique. Other settings are
-    inherited from the surrounding scope, or from the scope that is entered again.
+    This also enters a name scope with the same name, after making the name unique. Other settings
+    are inherited from the surrounding scope, or from the scope that is entered again.
 
     Args:
         name_or_scope: A name, which is appended to the name of the surrounding scope, or a scope to
             enter again, which keeps its name.
-        default_name: The name if `name_or_scope` is None. It is made unique.
+        default_name: The name if `name_or_scope` is None. The name is made unique.
         values: The inputs of the operations inside the scope. Their graph becomes the default
             graph.
         initializer: Creates initial values; see `get_variable`.
-        regularizer: Creates a loss of each new variable.
-        reuse: True: variables must already exist, also in nested scopes. `AUTO_REUSE`: missing
+        regularizer: Creates a loss for each new variable.
+        reuse: True: variables must already exist, even in nested scopes. `AUTO_REUSE`: missing
             variables are created. None or False: as in the surrounding scope.
         dtype: The type of variables.
         constraint: The constraint of variables.
@@ -272,16 +272,17 @@ def get_variable(
     validate_shape: bool = True,
     constraint: Callable[..., Any] | None = None,
 ) -> Variable:
-    """Returns the variable with a name, and creates it if it does not exist; see `variable_scope`.
+    """Returns the variable with a name, creating it if necessary; see `variable_scope`.
 
     Args:
         name: The name, without the name of the variable scope. Name scopes have no effect.
         shape: The shape. Omit it if `initializer` is a value or does not accept a shape.
         dtype: The type. Defaults to the type of the scope, which defaults to float32.
         initializer: A value, a function `f(shape, dtype=...)` such as `zeros_initializer()`, or a
-            function without arguments. Defaults to the initializer of the scope. If it has none,
-            the default is `glorot_uniform_initializer()` for floats and zeros for other types.
-        regularizer: A function that receives the variable and returns a loss for
+            function without arguments. Defaults to the initializer of the scope. If the scope has
+            none, the default is `glorot_uniform_initializer()` for floats and zeros for other
+            types.
+        regularizer: A function that accepts the variable and returns a loss for
             `GraphKeys.REGULARIZATION_LOSSES`, or None. Defaults to the regularizer of the scope.
         trainable: See `Variable`.
         collections: See `Variable`.
@@ -339,7 +340,7 @@ def get_local_variable(
 ) -> Variable:
     """Like `get_variable`, but for a local variable, which is neither trained nor saved.
 
-    It is added to `GraphKeys.LOCAL_VARIABLES` in addition to `collections`.
+    The variable is added to `GraphKeys.LOCAL_VARIABLES` in addition to `collections`.
     """
     return get_variable(
         name,
@@ -355,7 +356,7 @@ def get_local_variable(
 
 
 def no_regularizer(_tensor: object) -> None:
-    """A regularizer without a loss, for a variable that does not use its scope's regularizer."""
+    """A regularizer without a loss, for a variable that must ignore its scope's regularizer."""
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:

@@ -1,6 +1,6 @@
 """The store of the variables that a graph shares by name.
 
-Source: how `tf.get_variable` of TensorFlow 1.15 treats names.
+Source: the treatment of names by `tf.get_variable` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Reuse: TypeAlias = bool | _ReuseMode
 
 
 class VariableStore:
-    """Variables by their full names. Many threads can use it at once."""
+    """Variables by full name. Safe to use from many threads at once."""
 
     def __init__(self) -> None:
         # Held while a variable is created, so that only one thread creates it. The lock is
@@ -65,7 +65,7 @@ class VariableStore:
         regularizer: Regularizer | None,
         arguments: dict[str, Any],
     ) -> Variable:
-        """Returns the variable with a name. Creates it if it does not exist and this is allowed.
+        """Returns the variable with a name, creating it if necessary and allowed by `reuse`.
 
         Args:
             name: The full name.
@@ -102,7 +102,7 @@ class VariableStore:
 
 
 def store_of(graph: Graph) -> VariableStore:
-    """Returns the store of a graph, the same one for all threads."""
+    """Returns a graph's variable store, which all threads share."""
     with _lock:
         stores = graph.get_collection_ref(_KEY)
         if not stores:

@@ -65,26 +65,26 @@ _OPERATORS: Final = (
 class Variable:
     """A tensor whose value is kept between the runs of a session.
 
-    It has no value in a session until its initializer has run there. In an expression, it is used
-    like its value.
+    A variable has no value in a session until its initializer has run there. In an expression, use
+    the variable like its value.
 
     Args:
-        initial_value: The value that its initializer assigns: anything that can be converted to a
-            tensor, or a function that returns it. It can use other variables, in any order.
+        initial_value: The value that the initializer assigns: anything that can be converted to a
+            tensor, or a function that returns such a value. It can use other variables, in any
+            order.
         trainable: Whether the variable is also added to `GraphKeys.TRAINABLE_VARIABLES`.
         collections: The keys of the collections that the variable is added to. Defaults to
             `[GraphKeys.GLOBAL_VARIABLES]`.
         validate_shape: Whether the variable always keeps the shape of the initial value.
         dtype: The type of the elements. Defaults to the type of the initial value.
         shape: The static shape. Defaults to the shape of the initial value.
-        constraint: A function, which is kept as the attribute `constraint`.
+        constraint: A function, which is stored as the attribute `constraint`.
         name: The name, which is made unique.
 
     Raises:
         TypeError: If the initial value cannot be converted to the type.
         ValueError: If the initial value is None, or its shape is unknown and `validate_shape` is
-            True. It is also raised if `collections` is not a list, or `constraint` is not a
-            function.
+            True. Also raised if `collections` is not a list, or `constraint` is not a function.
     """
 
     # Turns `ndarray + variable` into `variable.__radd__(ndarray)`.
@@ -214,7 +214,7 @@ class Variable:
         return _read(self._ref)
 
     def initialized_value(self) -> Tensor:
-        """Adds an operation that reads the variable, or its initial value if it has none."""
+        """Adds an operation that reads the variable, or its initial value if it has no value."""
         return initialized_value(self._ref, self._initializer.inputs[1])
 
     def assign(
