@@ -80,7 +80,7 @@ class TensorSpec:
         )
 
     def most_specific_compatible_type(self, other: TensorSpec) -> TensorSpec:
-        """Returns the most specific spec that is compatible with both.
+        """Returns the most specific spec that is compatible with both specs.
 
         Raises:
             ValueError: If the types or the names differ.

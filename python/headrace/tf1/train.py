@@ -1,4 +1,4 @@
-"""`tf.train`: pipelines, queue runners, coordinators, checkpoints, messages."""
+"""`tf.train`: pipelines, queue runners, coordinators, checkpoints and messages."""
 
 from typing import TYPE_CHECKING
 

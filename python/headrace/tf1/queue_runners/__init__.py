@@ -1,4 +1,4 @@
-"""Queue runners: their threads keep queues filled until the input ends."""
+"""Queue runners, whose threads keep queues filled until the input ends."""
 
 from headrace.tf1.queue_runners.definition import QueueRunnerDef
 from headrace.tf1.queue_runners.loops import CoordinatorLike

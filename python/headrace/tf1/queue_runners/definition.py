@@ -1,4 +1,4 @@
-"""Queue runner arguments, and definitions that name a runner's queue and operations.
+"""Queue runner arguments, and definitions that describe a runner by names.
 
 Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
 """
@@ -12,7 +12,7 @@ __all__ = ["QueueRunnerDef", "add_scope", "check_closed_types", "strip_scope"]
 
 @dataclass
 class QueueRunnerDef:
-    """The description of a `QueueRunner` by names, to recreate it in another graph.
+    """A description of a `QueueRunner` by names, so that it can be recreated in another graph.
 
     Attributes:
         queue_name: The name of the queue.
@@ -45,7 +45,7 @@ def strip_scope(name: str, scope: str | None) -> str:
 
 
 def check_closed_types(types: object) -> tuple[type[errors.OpError], ...]:
-    """Returns the error classes that mean the end of the input. None means the default."""
+    """Returns the error classes that mean the end of the input, or the default for None."""
     if types is None:
         return (errors.OutOfRangeError,)
     is_valid = isinstance(types, tuple) and all(

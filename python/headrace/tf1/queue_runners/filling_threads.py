@@ -14,10 +14,10 @@ _ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 
 
 class Census:
-    """A runner's filling threads, by session. It keeps neither threads nor sessions alive.
+    """A runner's filling threads, by session. Neither threads nor sessions are kept alive.
 
-    It is written under the runner's lock but read without it, because the tuples are replaced,
-    never changed.
+    The census is written under the runner's lock but read without it, because its tuples are
+    replaced, never changed.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Census:
         self._filling[sess] = tuple(map(weakref.ref, threads))
 
     def leave(self, sess: object, threads: Sequence[threading.Thread]) -> bool:
-        """Removes threads. Returns whether they were the last ones."""
+        """Removes threads and returns whether they were the last ones."""
         before = [ref for ref in self._filling.get(sess, ()) if ref() is not None]
         left = [ref for ref in before if ref() not in threads]
         self._filling[sess] = tuple(left)
@@ -46,8 +46,8 @@ class Census:
 
         Args:
             sess: The session.
-            num_running: The number of threads that have not ended, by their own count, or None
-                before the first call.
+            num_running: The number of threads that have not ended, as counted by the threads
+                themselves, or None before the first call.
         """
         if num_running is None:
             return Progress.NOT_STARTED

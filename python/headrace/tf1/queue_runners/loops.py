@@ -1,4 +1,4 @@
-"""The bodies of a queue runner's threads: they run an operation in a loop, or wait for a stop.
+"""The bodies of a queue runner's threads, which run an operation in a loop or wait for a stop.
 
 A thread that blocks does not keep a headrace session alive.
 """
@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 
 class SupportsRun(Protocol):
-    """The methods of a session that a runner needs. Other sessions may have them, too."""
+    """The session methods that a runner needs. Other libraries' sessions may have them, too."""
 
     def run(self, fetches: Any, /) -> object:
         """Runs an operation."""
 
 
 class CoordinatorLike(Protocol):
-    """The methods of a coordinator that a runner needs. Other coordinators may have them, too."""
+    """The coordinator methods that a runner needs. Other libraries' coordinators may have them, too."""
 
     def should_stop(self) -> bool:
         """Returns whether a stop was requested."""
@@ -53,7 +53,7 @@ class CoordinatorLike(Protocol):
         """Blocks until a stop is requested."""
 
     def register_thread(self, thread: threading.Thread, /) -> object:
-        """Adds a thread to those that `join` waits for."""
+        """Adds a thread that `join` waits for."""
 
 
 @runtime_checkable
@@ -66,12 +66,12 @@ class _CallsBack(Protocol):
 
 
 def weakly(sess: SupportsRun) -> FindSession:
-    """Returns a function that returns the session, but does not keep a headrace session alive."""
+    """Returns a function that returns the session without keeping a headrace session alive."""
     return weakref.ref(sess) if isinstance(sess, Session) else lambda: sess
 
 
 def has_native_loops(sess: object, coord: CoordinatorLike | None) -> bool:
-    """Returns whether `make_loop` returns a loop that can pause."""
+    """Returns whether the loop from `make_loop` can pause."""
     return isinstance(sess, Session) and (coord is None or isinstance(coord, _CallsBack))
 
 
@@ -127,7 +127,7 @@ def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
 
 
 def run_ignoring_errors(sess: SupportsRun, op: object) -> None:
-    """Runs an operation that closes a queue. The queue or the session may already be closed."""
+    """Runs an operation that closes a queue, even if the queue or session is already closed."""
     try:
         sess.run(op)
     except Exception as error:

@@ -1,9 +1,9 @@
-"""Queue runners: they keep a queue filled, with one thread per enqueue operation.
+"""Queue runners, which keep a queue filled with one thread per enqueue operation.
 
-The threads are ordinary Python threads that you can see and join. Each executes one native call
-that repeats the operation until the input ends, something fails or a stop is requested. Sessions
-and coordinators of other libraries also work if they have `run`, or `should_stop`, `request_stop`,
-`wait_for_stop` and `register_thread`. The loop then runs in Python.
+The threads are ordinary Python threads that you can see and join. Each thread makes one native
+call, which repeats the operation until the input ends, something fails or a stop is requested.
+Sessions from other libraries also work if they have `run`, and so do coordinators if they have
+`should_stop`, `request_stop`, `wait_for_stop` and `register_thread`. The loop then runs in Python.
 
 Source: `tf.train.QueueRunner` of TensorFlow 1.15.
 """
@@ -54,18 +54,18 @@ class _Named(Protocol):
 class QueueRunner:
     """Runs each of several enqueue operations of a queue in a separate thread.
 
-    A thread ends when its operation raises one of the queue-closed types. The last thread to end
-    like this closes the queue. Any other exception, including `SystemExit`, is reported to the
+    A thread ends when its operation raises one of the queue-closed types. The last thread that ends
+    in this way closes the queue. Any other exception, including `SystemExit`, is reported to the
     coordinator. If there is no coordinator, the exception is kept in `exceptions_raised` and raised
     in the thread, and the last thread to end closes the queue. In both cases, the exception is the
     cause of the `OutOfRangeError` in the consumer.
 
-    Threads do not keep a session alive. If it is garbage-collected, or `tf.reset_default_graph`
-    drops its graph, they end without an error.
+    Threads do not keep a session alive. If the session is garbage-collected, or
+    `tf.reset_default_graph` drops its graph, the threads end without an error.
 
     A subclass can override `_run(sess, enqueue_op, coord)`, the body of a filling thread, and
-    `_close_on_stop(sess, cancel_op, coord)`. These and the private attributes are the same as in
-    TensorFlow 1.15, so that subclasses written for it work.
+    `_close_on_stop(sess, cancel_op, coord)`. These methods and the private attributes are the same
+    as in TensorFlow 1.15, so subclasses written for TensorFlow work.
 
     Args:
         queue: The queue that the operations fill.
@@ -75,8 +75,9 @@ class QueueRunner:
             `queue.close(cancel_pending_enqueues=True)`.
         queue_closed_exception_types: The errors that mean the end of the input. Defaults to
             `(OutOfRangeError,)`.
-        queue_runner_def: The result of `to_proto`, instead of all arguments above. The names are
-            looked up in the default graph, and the attribute `queue` is the operation of the queue.
+        queue_runner_def: The result of `to_proto`, which replaces all arguments above. The names
+            are looked up in the default graph, and the attribute `queue` is the operation of the
+            queue.
         import_scope: The name scope to add before the names of `queue_runner_def`.
 
     Raises:
@@ -190,7 +191,7 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors not reported to a coordinator since the last `create_threads`, in a new list."""
+        """Errors that no coordinator received since the last `create_threads`, in a new list."""
         return list(self._exceptions_raised)
 
     def create_threads(

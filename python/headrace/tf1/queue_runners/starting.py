@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a runner to a collection of the default graph, where `start_queue_runners` finds it."""
+    """Adds a runner to a collection in the default graph, where `start_queue_runners` finds it."""
     get_default_graph().add_to_collection(collection, qr)
 
 

@@ -1,4 +1,4 @@
-"""Queues of arrays for use without a graph: like `queue.Queue`, on the graph's native queues.
+"""Queues of arrays for use without a graph: like `queue.Queue`, but on native queues.
 
 `FIFOQueue`, `RandomShuffleQueue`, `PaddingFIFOQueue` and `PriorityQueue` differ in the order of
 their elements. Threads can fill and drain them without a graph or a session. See `Queue` for the

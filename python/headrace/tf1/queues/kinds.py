@@ -1,6 +1,6 @@
-"""The four kinds of queues. They differ in the order of their elements.
+"""The four kinds of queues, which differ in the order of their elements.
 
-Source: `tf.FIFOQueue` and the other queues of TensorFlow 1.15, which have the same rules and
+Source: `tf.FIFOQueue` and the other queues of TensorFlow 1.15, which follow the same rules and
 orders.
 """
 
@@ -23,7 +23,7 @@ _GRAPH_SEED: Final = 87654321
 
 
 class FIFOQueue(Queue):
-    """A queue whose elements come out in the order in which they were added.
+    """A queue whose elements are dequeued in the order in which they were added.
 
     Args:
         capacity: The number of elements that the queue can hold. A negative number means no limit.
@@ -61,7 +61,7 @@ class RandomShuffleQueue(Queue):
         dtypes: See `FIFOQueue`.
         shapes: See `FIFOQueue`.
         names: See `FIFOQueue`.
-        seed: The seed of the order. Defaults to a different order each time.
+        seed: The seed of the order. By default, the order is different each time.
         name: See `FIFOQueue`.
 
     Raises:
@@ -121,9 +121,9 @@ class PaddingFIFOQueue(Queue):
 class PriorityQueue(Queue):
     """A queue whose elements are dequeued by priority, smallest number first.
 
-    The priority is component 0 of every element, a scalar int64. Elements with equal priority come
-    out in an unspecified order. A batch is taken as a whole, so `dequeue_many` waits forever if it
-    requests more elements than the capacity.
+    The priority is component 0 of every element, a scalar int64. Elements with equal priority are
+    dequeued in an unspecified order. A batch is taken as a whole, so `dequeue_many` waits forever
+    if `n` exceeds the capacity.
 
     Args:
         capacity: See `FIFOQueue`.

@@ -22,13 +22,13 @@ class Queue:
     you can modify them.
 
     A failed call loses no elements. A failed dequeue puts its elements back, at the front if the
-    queue keeps an order. Elements that an `enqueue_many` has already added stay in the queue, and
-    the error states their number: in its message, or in a note of a KeyboardInterrupt.
+    queue keeps an order. Elements that `enqueue_many` has already added stay in the queue. The
+    error contains their number in its message, or in a note if it is a KeyboardInterrupt.
 
-    If you use a queue as a context manager, it is closed at the end of the block and waiting
+    If you use a queue as a context manager, it is closed at the end of the block, and waiting
     enqueues are cancelled.
 
-    Use one of the subclasses.
+    Don't create a `Queue` directly. Use one of its subclasses.
     """
 
     def __init__(
@@ -71,20 +71,21 @@ class Queue:
         return QueueStatistics(**self._native.stats())
 
     def size(self) -> int:
-        """Returns the number of elements in the queue, not counting those that a dequeue holds."""
+        """Returns the number of elements in the queue, excluding elements that a dequeue holds."""
         return self._native.size()
 
     def enqueue(self, element: ElementLike, timeout: float | None = None) -> None:
         """Adds an element. Blocks while the queue is full.
 
         Args:
-            element: A list or tuple of the components, or a dict if the queue has names. Anything
-                else is the only component. Arrays must have the dtypes of the queue.
-            timeout: The time in seconds to wait for room. 0 does not wait, None waits forever.
+            element: A list or tuple of the components, or a dict if the queue has names. Any other
+                value is the only component. Arrays must have the dtypes of the queue.
+            timeout: The time in seconds to wait for room. If 0, the call does not wait. If None, it
+                waits forever.
 
         Raises:
             CancelledError: If the queue is closed, or is closed with cancellation during the call.
-            DeadlineExceededError: If there was no room in time. It is also a `TimeoutError`.
+            DeadlineExceededError: If there was no room in time. The error is also a `TimeoutError`.
             InvalidArgumentError: If the components do not have the dtypes and shapes of the queue.
             ValueError: If `timeout` is negative.
         """
@@ -103,10 +104,10 @@ class Queue:
             timeout: The time in seconds to wait until all elements are added; see `enqueue`.
 
         Raises:
-            CancelledError: See `enqueue`. Elements added before stay in the queue.
+            CancelledError: See `enqueue`. Elements added before the error stay in the queue.
             DeadlineExceededError: If not all elements could be added in time. Elements added before
-                stay in the queue.
-            InvalidArgumentError: See `enqueue`. It is also raised if the lengths of the components
+                the error stay in the queue.
+            InvalidArgumentError: See `enqueue`. Also raised if the lengths of the components
                 differ.
             ValueError: If `timeout` is negative.
         """
@@ -120,7 +121,8 @@ class Queue:
         """Takes an element. Blocks while the queue is empty.
 
         Args:
-            timeout: The time in seconds to wait. 0 does not wait, None waits forever.
+            timeout: The time in seconds to wait. If 0, the call does not wait. If None, it waits
+                forever.
 
         Returns:
             The component if there is only one, a list if there are several, or a dict if the queue
@@ -128,7 +130,8 @@ class Queue:
             dimensions.
 
         Raises:
-            DeadlineExceededError: If there was no element in time. It is also a `TimeoutError`.
+            DeadlineExceededError: If there was no element in time. The error is also a
+                `TimeoutError`.
             OutOfRangeError: If the queue is closed and empty.
             ValueError: If `timeout` is negative.
         """
@@ -139,7 +142,7 @@ class Queue:
         return self._by_name(element) if self._has_names else element
 
     def dequeue_many(self, n: int, timeout: float | None = None) -> Any:
-        """Takes `n` elements as they arrive, and stacks them. Blocks until it has all of them.
+        """Takes `n` elements as they arrive and stacks them. Blocks until all have arrived.
 
         Args:
             n: The number of elements. It may exceed the capacity.
@@ -152,13 +155,14 @@ class Queue:
             DeadlineExceededError: If there were not enough elements in time. The elements stay in
                 the queue.
             InvalidArgumentError: If the queue was created without shapes.
-            OutOfRangeError: If the queue is closed and has fewer elements, which stay in the queue.
+            OutOfRangeError: If the queue is closed and has fewer than `n` elements. They stay in
+                the queue.
             ValueError: If `n` or `timeout` is negative.
         """
         return self._dequeue_batch(n, timeout, is_up_to=False)
 
     def dequeue_up_to(self, n: int, timeout: float | None = None) -> Any:
-        """Like `dequeue_many`, but takes the remaining elements if a closed queue has fewer.
+        """Like `dequeue_many`, but takes all remaining elements if a closed queue has fewer.
 
         While the queue is open, this call waits for all `n` elements.
 
@@ -178,7 +182,7 @@ class Queue:
         return self._dequeue_batch(n, timeout, is_up_to=True)
 
     def batches(self, n: int) -> Iterator[Any]:
-        """Takes batches of `n` elements until the queue is closed and empty.
+        """Yields batches of `n` elements until the queue is closed and empty.
 
         The last batch may be smaller. Each batch is a result of `dequeue_up_to`.
 
@@ -188,18 +192,19 @@ class Queue:
         return self._until_the_end(lambda: self.dequeue_up_to(n))
 
     def close(self, cancel_pending_enqueues: bool = False, timeout: float | None = None) -> None:
-        """Closes the queue for new elements. Elements in it can still be dequeued.
+        """Closes the queue for new elements. Existing elements can still be dequeued.
 
         Args:
-            cancel_pending_enqueues: Whether to cancel waiting enqueues. Otherwise the call waits
+            cancel_pending_enqueues: Whether to cancel waiting enqueues. If False, the call waits
                 for them.
-            timeout: The time in seconds to wait for enqueues. 0 does not wait, None waits forever.
+            timeout: The time in seconds to wait for enqueues. If 0, the call does not wait. If
+                None, it waits forever.
 
         Raises:
             CancelledError: If the queue is already closed and `cancel_pending_enqueues` is False,
-                or if another call closed it with cancellation during this one.
-            DeadlineExceededError: If enqueues were still waiting after this time. The queue stays
-                open.
+                or if another call closes it with cancellation during this call.
+            DeadlineExceededError: If enqueues were still waiting after this time. The queue then
+                stays open.
             ValueError: If `timeout` is negative.
         """
         try:

@@ -32,8 +32,8 @@ class Signature:
     Attributes:
         queue: The name of the queue, for messages.
         dtypes: The dtype of each component.
-        shapes: The shape of each component, with None for unknown dimensions. It is None if
-            components may have any shape.
+        shapes: The shape of each component, with None for unknown dimensions, or None if components
+            may have any shape.
         names: The name of each component, or None.
     """
 
@@ -76,8 +76,8 @@ class Signature:
     def arrays(self, components: Sequence[Any], is_batch: bool) -> list[_Array]:
         """Returns components as arrays with exactly the dtypes and shapes of the queue.
 
-        Python numbers, and lists of them, are converted to the dtype of their component if it can
-        hold their values. A value with a dtype must already have the right one.
+        Python numbers and lists of numbers are converted to the dtype of their component if it can
+        represent them. A value with a dtype must already have the right dtype.
 
         Args:
             components: The result of `split`.

@@ -7,10 +7,11 @@ __all__ = ["QueueStatistics"]
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """A snapshot of a queue. Totals count from the creation of the queue.
+    """A snapshot of a queue's statistics. Totals are counted from the creation of the queue.
 
-    Compare two snapshots, taken a few seconds apart, to find out which side of the queue is slower:
-    it is the side whose `..._blocked_seconds` barely grow, since the other side waits for it.
+    To find out which side of the queue is slower, compare two snapshots taken a few seconds apart.
+    The slower side is the one whose `..._blocked_seconds` barely grow, because the other side waits
+    for it.
     """
 
     size: int

@@ -1,9 +1,9 @@
 """Writes the description of a graph: the `.meta` file of a checkpoint.
 
-The file contains the name, type and inputs of each operation, those attributes that TensorFlow also
-has, and the dtypes and static shapes of its outputs. It also contains the tensors, operations,
-variables, queue runners, numbers and strings in the collections. TensorFlow's messages can read it,
-and `headrace.tf1.graph_import` builds the graph from it.
+The file contains the name, type and inputs of each operation, the attributes that TensorFlow also
+has, and the dtypes and static shapes of the outputs. It also contains the tensors, operations,
+variables, queue runners, numbers and strings in the collections. TensorFlow's message classes can
+read the file, and `headrace.tf1.graph_import` rebuilds the graph from it.
 
 Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
 """
@@ -47,11 +47,11 @@ def export_meta_graph(
         as_text: Whether to write text instead of bytes.
         graph: The graph. Defaults to the default graph.
         clear_devices: Whether to omit the devices of operations.
-        most_constant_bytes: Only in headrace: omits the values of larger constants, so that the
+        most_constant_bytes: Only in headrace. Values of larger constants are omitted, so that the
             graph cannot be imported. By default, no values are omitted.
 
     Returns:
-        The message, a `MetaGraphDef`. `import_meta_graph` imports it.
+        A `MetaGraphDef`, which you can import with `import_meta_graph`.
     """
     graph = get_default_graph() if graph is None else graph
     keys = graph.get_all_collection_keys() if collection_list is None else collection_list

@@ -44,7 +44,7 @@ class CheckpointReader:
         self._bundle = BundleReader(filepattern)
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Returns whether the checkpoint has a tensor with a name."""
+        """Returns whether the checkpoint contains a tensor with this name."""
         return tensor_str in self._bundle
 
     def get_tensor(self, tensor_str: str) -> Any:
@@ -83,11 +83,11 @@ NewCheckpointReader = CheckpointReader
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """Returns a reader of a checkpoint.
+    """Returns a reader for a checkpoint.
 
     Args:
-        ckpt_dir_or_file: The prefix of a checkpoint, or a directory. A directory means its newest
-            checkpoint.
+        ckpt_dir_or_file: The prefix of a checkpoint, or a directory, which means the newest
+            checkpoint in it.
 
     Raises:
         NotFoundError: If the checkpoint does not exist.
@@ -105,7 +105,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Reads one variable of a checkpoint; see `load_checkpoint`.
+    """Reads one variable from a checkpoint; see `load_checkpoint`.
 
     A name can end with ":0", like the names of variables.
     """
@@ -113,7 +113,7 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns the name and shape of each variable of a checkpoint, sorted by name.
+    """Returns the name and shape of each variable in a checkpoint, sorted by name.
 
     See `load_checkpoint` for the arguments and errors.
     """

@@ -1,8 +1,9 @@
 """Saveable objects, and how they are written to checkpoints and read back.
 
-A variable has its own name in a checkpoint. A table has the names `NAME-keys` and `NAME-values`.
+In a checkpoint, a variable is stored under its own name, and a table under `NAME-keys` and
+`NAME-values`.
 
-Source: `tf.train.Saver` and the saveable of `MutableHashTable` of TensorFlow 1.15.
+Source: `tf.train.Saver` and the saveable of `MutableHashTable` in TensorFlow 1.15.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,8 +33,8 @@ class CheckedReader:
     Args:
         reader: The reader of the checkpoint.
         prefix: The prefix of the checkpoint, for error messages.
-        reshapes: Whether the shape of a variable may differ from that of its value, if they have
-            the same number of elements.
+        reshapes: Whether the shape of a variable may differ from the shape of its value, if the
+            number of elements is the same.
     """
 
     def __init__(self, reader: BundleReader, prefix: str, reshapes: bool) -> None:
@@ -44,7 +45,7 @@ class CheckedReader:
 
         Raises:
             InvalidArgumentError: If a dtype or shape differs.
-            NotFoundError: If the checkpoint does not contain it.
+            NotFoundError: If the checkpoint does not contain the variable or table.
         """
         if isinstance(saveable, Variable):
             value = self._read(name, saveable, saveable.dtype.base_dtype)
@@ -118,15 +119,16 @@ def _misfit(saveable: Saveable, text: str) -> errors.InvalidArgumentError:
 
 
 def by_name(var_list: Collection[Saveable] | Mapping[str, Saveable] | None) -> dict[str, Saveable]:
-    """Returns the variables and tables to save by their names in a checkpoint.
+    """Returns the variables and tables to save, by their names in a checkpoint.
 
     Args:
-        var_list: The variables and tables, or a dict of them by name. None means everything that
-            can be saved.
+        var_list: The variables and tables, or a dict by name. None means everything that can be
+            saved.
 
     Raises:
-        TypeError: If `var_list` contains something else.
-        ValueError: If two variables or tables have the same name, or one has two names.
+        TypeError: If `var_list` contains anything else.
+        ValueError: If two variables or tables have the same name, or one variable or table has two
+            names.
     """
     if var_list is None:
         var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]

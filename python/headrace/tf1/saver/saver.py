@@ -2,7 +2,7 @@
 
 Local variables, the contents of queues and the positions of readers are not saved.
 
-Source: `tf.train.Saver` of TensorFlow 1.15. The files have its V2 format.
+Source: `tf.train.Saver` of TensorFlow 1.15. The files have TensorFlow's V2 format.
 """
 
 import numbers
@@ -50,24 +50,25 @@ class Saver:
             tables created with `checkpoint=False`.
         reshape: Whether `restore` accepts values of a different shape with the same number of
             elements.
-        sharded: Accepted for compatibility: a checkpoint has one data file.
-        max_to_keep: The number of newest checkpoints to keep. None or 0 keeps all, and does not
-            list them.
-        keep_checkpoint_every_n_hours: In addition, one checkpoint is kept for each period of this
-            many hours.
+        sharded: Accepted for compatibility, but not used, because a checkpoint has one data file.
+        max_to_keep: The number of newest checkpoints to keep. If None or 0, all are kept but not
+            listed.
+        keep_checkpoint_every_n_hours: The interval, in hours, at which additional checkpoints are
+            kept.
         name: Accepted for compatibility, but not used.
         restore_sequentially: Accepted for compatibility, but not used.
         saver_def: The result of `as_saver_def`. Its `sharded`, `max_to_keep` and
-            `keep_checkpoint_every_n_hours` replace the arguments. Its operations are ignored,
-            because a saver here has none and saves `var_list`.
+            `keep_checkpoint_every_n_hours` replace the arguments. Operations in it are ignored,
+            because a saver in headrace has none and saves `var_list`.
         builder: Accepted for compatibility, but not used.
         defer_build: Whether to look up the variables in `build` instead of now.
         allow_empty: Whether to allow a saver without variables. `save` and `restore` then do
             nothing.
-        write_version: Accepted for compatibility: checkpoints always have the V2 format.
+        write_version: Accepted for compatibility, but not used, because checkpoints always have the
+            V2 format.
         pad_step_number: Whether the step in a file name is padded to 8 digits.
-        save_relative_paths: Whether the list of checkpoints has paths relative to its directory, so
-            that you can move the directory.
+        save_relative_paths: Whether the list of checkpoints contains paths relative to its
+            directory, so that you can move the directory.
         filename: Accepted for compatibility, but not used.
 
     Raises:
@@ -171,22 +172,22 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Writes the values of the variables to a new checkpoint and deletes the oldest.
+        """Writes the values of the variables to a new checkpoint and deletes the oldest one.
 
-        You can call it from several threads; only one of them saves at a time. Each file appears
+        You can call it from several threads; only one of them saves at a time. Each file is written
         completely or not at all. Savers that write to the same directory need different prefixes.
-        The saver that saves last writes the list.
+        The list of checkpoints is from whichever saver wrote last.
 
         Args:
             sess: The session with the values.
-            save_path: The prefix of the paths of the files.
-            global_step: A number, or a variable or tensor with a number, which is appended to the
-                name.
+            save_path: The prefix of the file paths.
+            global_step: A number, or a variable or tensor that contains a number, which is appended
+                to the name.
             latest_filename: The name of the file that lists the checkpoints. Defaults to
                 "checkpoint".
-            meta_graph_suffix: The suffix of the name of the file with the graph.
+            meta_graph_suffix: The suffix of the graph file's name.
             write_meta_graph: Whether to write the graph as well; see `export_meta_graph`.
-            write_state: Whether to list the checkpoint and to count it for `max_to_keep`.
+            write_state: Whether to list the checkpoint and count it towards `max_to_keep`.
             strip_default_attrs: Accepted for compatibility, but not used.
             save_debug_info: Accepted for compatibility, but not used.
 
@@ -235,7 +236,7 @@ class Saver:
         return prefix if saveables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
-        """Sets the variables to the values of a checkpoint. You do not need to initialize them.
+        """Sets the variables to the values in a checkpoint, without initializing them first.
 
         If there is anything wrong with the checkpoint, no variable changes.
 
@@ -245,8 +246,8 @@ class Saver:
 
         Raises:
             DataLossError: If a file is damaged.
-            InvalidArgumentError: If the shape or type of a value differs from its variable's.
-            NotFoundError: If the checkpoint does not have a variable.
+            InvalidArgumentError: If the shape or type of a value differs from that of its variable.
+            NotFoundError: If a variable is missing from the checkpoint.
             RuntimeError: If the build was deferred and `build` was not called.
             TypeError: If `sess` is not a session.
             ValueError: If the checkpoint does not exist.
@@ -270,7 +271,7 @@ class Saver:
                 sess.fill_table(one.op, *arrays)
 
     def as_saver_def(self) -> SaverDef:
-        """Describes the saver as a `SaverDef`. It has no names of operations."""
+        """Describes the saver as a `SaverDef` without operation names."""
         return SaverDef(
             max_to_keep=self._max_to_keep or 0,
             sharded=self._is_sharded,
@@ -287,7 +288,7 @@ class Saver:
             import_scope: Must be None or "".
 
         Raises:
-            ValueError: If `import_scope` is given, because a saver has no operations in a scope.
+            ValueError: If `import_scope` is given. Savers have no operations, so there is no scope.
         """
         if import_scope:
             raise ValueError(

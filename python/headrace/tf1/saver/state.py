@@ -78,7 +78,7 @@ def get_checkpoint_state(
         latest_filename: The name of the file. Defaults to "checkpoint".
 
     Returns:
-        A `CheckpointState`. Its paths start with the directory.
+        A `CheckpointState`, whose paths start with the directory.
 
     Raises:
         DataLossError: If the list is damaged.
@@ -119,7 +119,7 @@ def update_checkpoint_state(
     latest_filename: str | None = None,
     save_relative_paths: bool = False,
 ) -> None:
-    """Writes the list of checkpoints of a directory atomically.
+    """Writes the list of checkpoints in a directory atomically.
 
     If two threads or processes write at the same time, the last one wins.
 
@@ -132,7 +132,7 @@ def update_checkpoint_state(
             absolute.
 
     Raises:
-        FailedPreconditionError: If the name of the list is a directory.
+        FailedPreconditionError: If the path of the list is a directory.
         InvalidArgumentError: If a path is not UTF-8.
         NotFoundError: If the directory does not exist.
         PermissionDeniedError: If the list cannot be written.
@@ -175,8 +175,9 @@ def remove_checkpoint(
 
     Args:
         checkpoint_prefix: The prefix.
-        checkpoint_format_version: Accepted for compatibility: there is only one format.
-        meta_graph_suffix: The suffix of the name of the file with the graph.
+        checkpoint_format_version: Accepted for compatibility, but not used, because there is only
+            one format.
+        meta_graph_suffix: The suffix of the graph file's name.
     """
     prefix = os.fspath(checkpoint_prefix)
     for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:

@@ -1,4 +1,4 @@
-"""Sessions: they run graphs and own the state of runs, such as queues, variables and readers."""
+"""Sessions, which run graphs and own state such as queues, variables and readers."""
 
 from headrace.core.wait_registry import register_report
 from headrace.graph.lowering.resources import Resource, Resources, make_fresh

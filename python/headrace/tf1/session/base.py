@@ -1,8 +1,8 @@
-"""The base class of sessions: their state, and their programs.
+"""The base class of sessions, with their state and their programs.
 
-A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. Each
+A run compiles its fetches to a native program. Programs are cached by their fetches and feeds. Each
 run of a program is one native call, which releases the GIL. A run that only moves an element
-releases the GIL only if it waits.
+releases the GIL only if it has to wait.
 """
 
 import os
@@ -129,10 +129,10 @@ class BaseSession:
         Python code runs only if the fetches need a Python function. Values are discarded, but every
         fetched tensor must have a value, so variables must be initialized.
 
-        The function does not keep the session alive. It returns between two runs when `stop_flag`
-        is set, but a blocked run must be woken. It raises an OpError as soon as a run fails. If a
-        pause has accepted elements beyond a queue's capacity, the function waits until they have
-        entered the queue.
+        The function does not keep the session alive. When `stop_flag` is set, it returns between
+        two runs, but a blocked run must be woken. It raises an OpError as soon as a run fails. If a
+        queue accepted elements beyond its capacity during a pause, the function waits until they
+        are in the queue.
 
         Raises:
             RuntimeError: If the session is closed.
@@ -159,7 +159,7 @@ class BaseSession:
 
         Args:
             op: The operation of the variable.
-            value: An array of its type.
+            value: An array with the variable's type.
         """
         variable = self._resources.get(op)
         assert isinstance(variable, engine.Variable)

@@ -1,4 +1,4 @@
-"""A cache of recently used entries. A hit costs no more than a dict lookup.
+"""A cache of recently used entries. A hit is as cheap as a dict lookup.
 
 The cache has two generations. Using an entry moves it to the younger generation. Once the younger
 generation is full, it replaces the older generation, whose entries are dropped. The cache therefore
@@ -15,15 +15,15 @@ V = TypeVar("V")
 
 
 class RecentlyUsed(Generic[K, V]):
-    """A cache that many threads can use at once.
+    """A cache that is safe to use from many threads at once.
 
     Args:
         generation_size: The minimum number of most recently used entries to keep.
 
     Attributes:
         young: The younger generation, for lookups so frequent that a method call would matter. It
-            is read-only for callers. Don't keep a reference, because it is replaced when it is
-            full.
+            is read-only for callers. Don't keep a reference, because the generation is replaced
+            when it is full.
     """
 
     def __init__(self, generation_size: int) -> None:

@@ -11,7 +11,7 @@ __all__ = ["CostSteps"]
 
 
 class CostSteps:
-    """Counts the runs of each combination of fetches and feeds. Many threads can use it at once.
+    """Counts the runs of each combination of fetches and feeds, safely across threads.
 
     Args:
         every: The number of runs per report. The last of these runs reports costs.

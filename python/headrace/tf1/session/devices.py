@@ -14,7 +14,7 @@ class DeviceAttributes(NamedTuple):
     Attributes:
         name: The full name of the device.
         device_type: The type of the device.
-        memory_limit_bytes: The memory that it may use, or 0 if only the machine limits it.
+        memory_limit_bytes: The memory that the device may use, or 0 if only the machine limits it.
         incarnation: A number that changes when the device is restarted.
     """
 

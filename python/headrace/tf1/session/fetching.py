@@ -1,6 +1,6 @@
-"""A run's fetches: converts nested structures to a flat list and back.
+"""Converts a run's fetches from nested structures to a flat list and back.
 
-Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+Source: the rules of `tf.Session.run` in TensorFlow 1.15.
 """
 
 from collections import defaultdict
@@ -30,9 +30,8 @@ class FetchPlan:
 
     Args:
         graph: The graph in which names are looked up.
-        fetches: A tensor, an operation, a variable, a sparse tensor, an object of another
-            registered type, the name of one of these, or lists, tuples, named tuples and dicts of
-            fetches.
+        fetches: A tensor, operation, variable, sparse tensor or object of another registered type,
+            the name of one of these, or lists, tuples, named tuples and dicts of fetches.
 
     Attributes:
         tensors: All fetched tensors, without duplicates.

@@ -13,7 +13,7 @@ __all__ = ["InteractiveSession"]
 
 
 class InteractiveSession(Session):
-    """A session that is the default of its thread, with its graph, until it is closed."""
+    """A session that, with its graph, is the thread's default until it is closed."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
@@ -26,6 +26,6 @@ class InteractiveSession(Session):
         self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
-        """Closes the session. It is no longer the default session."""
+        """Closes the session, which is then no longer the default session."""
         super().close()
         self._installed.close()

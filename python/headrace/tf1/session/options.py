@@ -63,7 +63,7 @@ class OptimizerOptions(Options):
     """Options for the optimization of programs.
 
     Attributes:
-        opt_level: `L0` disables optimizations. The results are the same, but slower.
+        opt_level: `L0` disables optimizations. The results are the same, but runs are slower.
     """
 
     L1 = 0
@@ -78,9 +78,9 @@ class GraphOptions(Options):
     Attributes:
         build_cost_model: If N, every N-th run with the same fetches and feeds writes
             `RunMetadata.cost_graph`, the cost of each operation in microseconds. None, 0 or a
-            negative number disables it.
+            negative number disables this.
         build_cost_model_after: The number of runs before counting starts.
-        infer_shapes: Whether a `GraphDef` of the graph has the attribute `_output_shapes`.
+        infer_shapes: Whether the graph's `GraphDef` has the attribute `_output_shapes`.
         optimizer_options: See `OptimizerOptions`.
     """
 
@@ -108,14 +108,14 @@ class ConfigProto(_TimedOptions):
     """Options of a session.
 
     Attributes:
-        device_count: For "CPU", the number of devices that `Session.list_devices` returns. It has
+        device_count: For "CPU", the number of devices that `Session.list_devices` returns. This has
             no other effect.
         graph_options: See `GraphOptions`.
         operation_timeout_in_ms: The maximum time that a run may wait. None, 0 or a negative number
             means no limit.
-        allow_lossy_feeds: Whether NumPy converts fed numbers that the dtype of the tensor cannot
-            hold (1.5 becomes the int32 1, 300 becomes the uint8 44), as in TensorFlow. If False,
-            such numbers raise a TypeError. If None, they are converted with one RuntimeWarning per
+        allow_lossy_feeds: Whether to convert fed numbers that the tensor's dtype cannot represent
+            (1.5 becomes the int32 1, 300 becomes the uint8 44), as in TensorFlow. If False, such
+            numbers raise a TypeError. If None, they are converted with one RuntimeWarning per
             tensor and session. This option exists only in headrace.
     """
 
@@ -144,7 +144,7 @@ class ConfigProto(_TimedOptions):
 
     @property
     def num_cpus(self) -> int:
-        """The number of devices of kind "CPU", at least 1."""
+        """The number of "CPU" devices, at least 1."""
         counts = self.device_count or {}
         return max(int(counts.get("CPU") or 1), 1)
 

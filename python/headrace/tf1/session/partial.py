@@ -24,16 +24,16 @@ _Compute: TypeAlias = Callable[
 
 
 class PartialRun:
-    """One run in several parts. Many threads can use it at once: the parts take turns.
+    """One run in several parts. Many threads can use it at once, but parts run one at a time.
 
     Each operation runs only once in all parts together.
 
     Args:
-        plan: The possible fetches of all parts together.
-        feeds: The possible feeds of all parts together.
+        plan: The possible fetches of all parts combined.
+        feeds: The possible feeds of all parts combined.
 
     Raises:
-        InvalidArgumentError: If nothing is to be fetched, a tensor is fed twice, or a tensor is
+        InvalidArgumentError: If there is nothing to fetch, a tensor is fed twice, or a tensor is
             both fed and fetched.
     """
 

@@ -12,11 +12,11 @@ __all__ = ["Loop", "Pausing"]
 
 
 class Pausing:
-    """Records which loops of a session run, and which should pause. Threads can share it.
+    """Records which loops of a session are running and which should pause. Thread-safe.
 
     Attributes:
-        turn: Held by the thread that pauses loops. Only one thread at a time can do so.
-        changed: Guards everything below, and is notified after each change.
+        turn: Held by the thread that pauses loops. Only one thread at a time can pause loops.
+        changed: Guards the fields below, and is notified after each change.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Pausing:
             return thread in self._resting
 
     def wake(self) -> None:
-        """Makes paused loops check whether their session has ended."""
+        """Wakes paused loops so that they check whether their session has ended."""
         with self.changed:
             self.changed.notify_all()
 
@@ -90,15 +90,15 @@ class _Life(Protocol):
 class Loop:
     """An operation that a runner's thread repeats.
 
-    It runs in a native loop. A new native loop starts after each pause.
+    The operation runs in a native loop. A new native loop starts after each pause.
 
     Args:
         op: The operation.
-        run: The native loop. It returns between two steps once the flag is set.
+        run: The native loop, which returns between two steps once the flag is set.
         flag: The flag that ends the native loop.
         pausing: The `Pausing` of the session.
         life: The lifetime of the session's runners.
-        has_ended: Returns whether that lifetime has ended.
+        has_ended: A function that returns whether that lifetime has ended.
     """
 
     def __init__(

@@ -72,11 +72,11 @@ class Term:
 class Life:
     """The lifetime of a session's runners.
 
-    It references neither the session nor its runners, so that an unused session can be
-    garbage-collected while their threads run.
+    The object references neither the session nor its runners, so that an unused session can be
+    garbage-collected while runner threads are active.
 
-    It consists of consecutive terms. A term ends when the graph is reset. A runner's thread belongs
-    to the term in which it was created, even if it starts to run later.
+    The lifetime consists of consecutive terms. A term ends when the graph is reset. A runner's
+    thread belongs to the term in which it was created, even if it starts to run later.
 
     Args:
         session: The cancellation of the session.
@@ -136,14 +136,14 @@ class Life:
 
 
 class Runners:
-    """The runners of a session. Many threads can use it at once.
+    """The runners of a session. Safe to use from many threads at once.
 
     Args:
         cancellation: The cancellation of the session.
 
     Attributes:
         life: The lifetime of the runners.
-        pausing: The `Pausing` that lets their loops pause.
+        pausing: The `Pausing` that pauses the runners' loops.
         collections: The keys of the collections that `start_queue_runners` has started.
     """
 
@@ -164,7 +164,7 @@ class Runners:
                 self._started.append(producer)
 
     def fail(self, producer: Producer, error: BaseException) -> None:
-        """Records the error that closed the queue of a runner early. Only the first one is kept."""
+        """Records the error that closed a runner's queue early. Only the first error is kept."""
         with self._lock:
             self._failures.setdefault(producer, error)
 
@@ -200,7 +200,7 @@ _producers: "weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]" = weakref.Wea
 
 
 def register_producer(producer: Producer) -> None:
-    """Makes a runner known to sessions without keeping it alive."""
+    """Registers a runner for all sessions without keeping the runner alive."""
     op = _queue_op(producer)
     if op is not None:
         with _lock:

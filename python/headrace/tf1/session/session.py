@@ -1,4 +1,4 @@
-"""Sessions run graphs.
+"""The session, which runs graphs.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -57,7 +57,7 @@ class Session(BaseSession):
     block, runs that are blocked in other threads end with `CancelledError`.
 
     Each combination of fetches and feeds is compiled to a separate program. A session caches the
-    512 to 1,024 most recent programs. Older programs are compiled again.
+    512 to 1,024 most recently used programs. Older programs are compiled again when needed.
 
     Args:
         target: "", or the target of a `tf.train.Server`: sessions run in this process.
@@ -84,7 +84,7 @@ class Session(BaseSession):
     def graph_def(self) -> "GraphDef":
         """The graph as a `GraphDef`; see `Graph.as_graph_def`.
 
-        It has the shapes of all outputs if `infer_shapes` is set in `graph_options`.
+        The message contains the shapes of all outputs if `infer_shapes` is set in `graph_options`.
         """
         return self._graph.as_graph_def(add_shapes=self._infers_shapes)
 
@@ -160,16 +160,16 @@ class Session(BaseSession):
     ) -> Any:
         """Computes tensors and runs operations, and blocks until all are done.
 
-        Every needed operation runs once. Independent operations run in any order. An operation that
-        would block runs after the others.
+        Every needed operation runs once. Independent operations run in any order. Operations that
+        would block run last.
 
         Args:
-            fetches: A tensor, operation, variable or sparse tensor, or its name, or lists, tuples,
-                named tuples and dicts of fetches.
+            fetches: A tensor, operation, variable or sparse tensor, the name of one of these, or
+                lists, tuples, named tuples and dicts of fetches.
             feed_dict: Values to use for tensors instead of computing them.
             options: See `RunOptions`.
             run_metadata: A `tf.RunMetadata` that receives the statistics requested in `options`:
-                the start and end of each operation. It is cleared first.
+                the start and end of each operation. The message is cleared first.
 
         Returns:
             The values in the structure of `fetches`: arrays that belong to the caller, NumPy
@@ -198,12 +198,12 @@ class Session(BaseSession):
         Args:
             fetches: See `run`.
             feed_list: Tensors to feed, in the order of the function's arguments.
-            accept_options: Accepted for compatibility: the function always accepts `options` and
-                `run_metadata`.
+            accept_options: Accepted for compatibility, but not used, because the function always
+                accepts `options` and `run_metadata`.
 
         Raises:
-            TypeError: If a fetch has an unsupported type, or `feed_list` is not a list. The
-                function raises it if the number of values is wrong.
+            TypeError: If a fetch has an unsupported type, or `feed_list` is not a list. Also raised
+                by the returned function if the number of values is wrong.
             ValueError: If a fetch is not in the graph.
         """
         if not isinstance(feed_list, (list, tuple, type(None))):
@@ -244,7 +244,7 @@ class Session(BaseSession):
         return call
 
     def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
-        """Starts a run that continues in parts, each with a call of `partial_run`.
+        """Starts a run in several parts. Each part is a call to `partial_run`.
 
         Args:
             fetches: The possible fetches of the parts; see `run`. Operations run as soon as all
@@ -252,7 +252,7 @@ class Session(BaseSession):
             feeds: The possible feeds of the parts: a list of tensors.
 
         Returns:
-            A handle of the run, for `partial_run`.
+            A handle for the run, to pass to `partial_run`.
 
         Raises:
             InvalidArgumentError: If there is nothing to fetch, a tensor is fed twice, or a tensor
@@ -275,11 +275,12 @@ class Session(BaseSession):
     def partial_run(
         self, handle: str, fetches: Fetches, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Runs one part of a run. Operations of earlier parts do not run again.
+        """Runs one part of a run. Operations from earlier parts do not run again.
 
         Args:
             handle: The result of `partial_run_setup`. The run ends if an operation fails, or after
-                the part that feeds and fetches the last of the tensors passed there.
+                the part that feeds and fetches the last of the tensors passed to
+                `partial_run_setup`.
             fetches: The tensors to fetch. Earlier parts must not have fetched them.
             feed_dict: Values for tensors that were not fed in earlier parts.
 
@@ -324,12 +325,12 @@ class Session(BaseSession):
     def list_devices(self) -> list[DeviceAttributes]:
         """Returns the devices that the session can use: one device for all processors.
 
-        With `device_count={"CPU": 2}`, there are two names for it.
+        With `device_count={"CPU": 2}`, this device has two names.
         """
         return [cpu(number) for number in range(self._num_cpus)]
 
     def as_default(self) -> AbstractContextManager["Session"]:
-        """Makes this the default session of the current thread. Does not close it."""
+        """Makes this the default session of the current thread, without closing it afterwards."""
         return default_session(self)
 
     def __enter__(self) -> "Session":

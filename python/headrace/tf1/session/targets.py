@@ -1,6 +1,6 @@
-"""Session targets. All of them run in this process, whatever their names.
+"""Session targets, all of which run in this process, whatever their names.
 
-Source: the argument `target` of `tf.Session` of TensorFlow 1.15.
+Source: the `target` argument of `tf.Session` in TensorFlow 1.15.
 """
 
 import itertools

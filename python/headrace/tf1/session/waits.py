@@ -1,4 +1,4 @@
-"""Explains why runs wait, for the warning after a long wait and the error that ends it."""
+"""Explains why runs wait, for warnings after a long wait and for the error that ends it."""
 
 import logging
 import threading
@@ -54,8 +54,8 @@ class _Wait:
 class Watch:
     """Receives the engine's reports of long waits in a session.
 
-    The engine holds a reference to this object that the garbage collector cannot see. So the object
-    must not hold references itself.
+    The engine holds a reference to this object that the garbage collector cannot see, so the object
+    itself must not hold references.
 
     Args:
         waits: The object to call, which is not kept alive.
@@ -153,7 +153,7 @@ class Waits:
             error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
-        """Explains the wait of an operation, and why it may never end. None if unknown."""
+        """Explains why an operation waits and why this may never end. None if unknown."""
         wait = self._wait(name)
         return None if wait is None else self._explained(wait)
 

@@ -1,6 +1,6 @@
 """TensorFlow's V2 checkpoint format: a tensor bundle, with an index file and data files.
 
-`PREFIX.index` is a sorted table with the name and position of each tensor.
+`PREFIX.index` is a sorted table that contains the name and position of each tensor.
 `PREFIX.data-00000-of-00001` contains the elements of all tensors, one tensor after another,
 little-endian and in row-major order.
 

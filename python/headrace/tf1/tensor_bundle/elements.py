@@ -1,6 +1,6 @@
 """Encodes and decodes a tensor in a data file.
 
-Numbers and bools are stored little-endian in row-major order. Strings are stored as their lengths
+Numbers and bools are stored in little-endian, row-major order. Strings are stored as their lengths
 in varints, a checksum of the lengths, and the bytes of all strings, one after another.
 """
 
@@ -24,13 +24,13 @@ def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
     """Returns the dtype with which an array is stored.
 
     Raises:
-        TypeError: If a checkpoint has no such dtype.
+        TypeError: If checkpoints do not support the dtype.
     """
     return dtypes.as_dtype(array.dtype)
 
 
 def encode(array: npt.NDArray[Any]) -> tuple[bytes, int]:
-    """Returns the bytes of an array in a data file, and their checksum.
+    """Returns the bytes that represent an array in a data file, and their checksum.
 
     Raises:
         TypeError: If an element of an object array is neither bytes nor str.

@@ -9,7 +9,7 @@ _UINT32 = 0xFFFFFFFF
 
 
 def masked_crc32c(data: bytes) -> int:
-    """Computes a masked checksum. Thanks to the mask, data can contain its own checksum."""
+    """Computes a masked checksum. Because of the mask, data can contain its own checksum."""
     checksum = crc32c(data)
     return (((checksum >> 15) | (checksum << 17)) + _MASK_DELTA) & _UINT32
 

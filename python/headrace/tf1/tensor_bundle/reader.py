@@ -25,7 +25,7 @@ _BIG_ENDIAN: Final = 1
 class BundleReader:
     """Reads tensors by name from a checkpoint written by headrace or TensorFlow.
 
-    The index is read and checked immediately, tensors on request. No file stays open.
+    The index is read and checked immediately, and tensors on request. No file stays open.
 
     Args:
         prefix: The path of the checkpoint without `.index`.
@@ -82,7 +82,7 @@ class BundleReader:
 
         Raises:
             NotFoundError: If there is no tensor with this name.
-            UnimplementedError: If NumPy has no such dtype.
+            UnimplementedError: If NumPy does not have the dtype.
         """
         return np.dtype(self._find_dtype(name).as_numpy_dtype)
 
@@ -100,7 +100,7 @@ class BundleReader:
                 missing.
             DataLossError: If the data file is truncated or does not match its checksums.
             ResourceExhaustedError: If the tensor can never fit into memory.
-            UnimplementedError: If NumPy has no such dtype, or the tensor is stored in slices.
+            UnimplementedError: If NumPy does not have the dtype, or the tensor is stored in slices.
         """
         entry = self._find_entry(name)
         dtype = self._find_dtype(name)

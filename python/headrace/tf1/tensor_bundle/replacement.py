@@ -1,4 +1,4 @@
-"""Publishes a checkpoint's files. A complete checkpoint exists at any time.
+"""Publishes a checkpoint's files, so that a complete checkpoint exists at all times.
 
 Two files cannot be renamed atomically. The index stores the number of data files, and this number
 is part of their names. To replace a checkpoint, the new data file is therefore first named as if it
@@ -41,7 +41,7 @@ class Replacement:
 
     Raises:
         NotFoundError: If the directory does not exist.
-        OpError: If the files cannot be written there.
+        OpError: If the files cannot be written to the directory.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -69,8 +69,8 @@ class Replacement:
         """Renames the files to their final names.
 
         Args:
-            survives_power_loss: Whether to wait first until the files are on the disk. It always
-                waits if they replace other files.
+            survives_power_loss: Whether to wait first until the files are on the disk. The call
+                always waits if the files replace others.
         """
         if survives_power_loss or self._replaced is not None:
             self.data.sync()

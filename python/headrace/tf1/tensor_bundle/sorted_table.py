@@ -2,8 +2,8 @@
 
 A table consists of blocks, an index block with the position of each block, and a footer with the
 position of the index. In a block, each key omits the prefix that it shares with the previous key,
-except that keys are written in full at regular intervals. Each block is followed by one byte for
-its compression and a checksum.
+but keys are written in full at regular intervals. Each block is followed by one byte for its
+compression and a checksum.
 
 Source: `doc/table_format.md` of LevelDB.
 """
@@ -130,7 +130,7 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
     """Reads a table from the start. Each block is checked before its entries are yielded.
 
     Args:
-        path: The path of the file, which is read as a whole.
+        path: The path of the file. The whole file is read.
 
     Yields:
         The keys in ascending order, and their values.

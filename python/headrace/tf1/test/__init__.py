@@ -1,4 +1,4 @@
-"""`tf.test`: tests of graphs, and functions that list devices. The only device is the CPU."""
+"""`tf.test`: graph tests, and functions that list devices. The only device is the CPU."""
 
 from typing import TYPE_CHECKING
 

@@ -48,7 +48,7 @@ _Match: TypeAlias = str | Callable[[BaseException], object]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Runs the tests of the program that was started, and ends the process.
+    """Runs the tests of the started program and ends the process.
 
     Args:
         argv: The command line, starting with the program's name. Defaults to `sys.argv`.
@@ -125,7 +125,7 @@ class TestCase(absltest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Yields the cached session of this test. It is closed after the test.
+        """Yields the cached session of this test, which is closed after the test.
 
         Args:
             graph: The graph of the session. Defaults to the default graph at the start of the test.
@@ -171,7 +171,8 @@ class TestCase(absltest.TestCase):
     def evaluate(self, tensors: Any) -> Any:
         """Returns the values of tensors, in their structure.
 
-        It uses the default session, or the session of this test if there is none.
+        The values are computed in the default session, or in the session of this test if there is
+        none.
         """
         session = get_default_session()
         if session is not None:
@@ -359,7 +360,7 @@ class TestCase(absltest.TestCase):
         self.assertEqual(np.asarray(self._value_of(target)).dtype, expected_dtype)
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
-        """Fails unless a tensor has the shape of an array, without running it.
+        """Fails unless a tensor has the static shape of an array. Nothing is run.
 
         Raises:
             TypeError: If an argument has the wrong type.
@@ -371,7 +372,7 @@ class TestCase(absltest.TestCase):
         self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
-        """Fails unless two names of devices, or `DeviceSpec`s, mean the same device."""
+        """Fails unless two device names or `DeviceSpec`s refer to the same device."""
         names = [
             (device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device or ""))
             for device in (device1, device2)
@@ -404,9 +405,9 @@ class TestCase(absltest.TestCase):
         """Fails unless the `with` block raises an error that matches.
 
         Args:
-            exception_type: The class of the error.
+            exception_type: The error class.
             expected_err_re_or_predicate: A regular expression to find in the message, or a function
-                that receives the error and returns whether it matches.
+                that accepts the error and returns whether it matches.
         """
         try:
             yield

@@ -11,7 +11,7 @@ __all__ = ["get_temp_dir"]
 
 @cache
 def get_temp_dir() -> str:
-    """Returns a directory for test files. It is removed when the process ends."""
+    """Returns a directory for test files, which is removed when the process ends."""
     directory = tempfile.mkdtemp(prefix="tf_test_", dir=os.environ.get("TEST_TMPDIR"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory

@@ -1,6 +1,6 @@
-"""Training infrastructure: sessions that manage their input threads, hooks, supervisors.
+"""Training infrastructure: sessions that manage their input threads, hooks and supervisors.
 
-Nothing here computes gradients: the program itself assigns new values to its variables.
+This package does not compute gradients: the program itself assigns new values to its variables.
 """
 
 from headrace.tf1.training.cluster import ClusterSpec, Server

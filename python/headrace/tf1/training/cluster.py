@@ -1,4 +1,4 @@
-"""Cluster descriptions, and a server that only serves this process.
+"""Cluster descriptions, and a server that serves only this process.
 
 headrace runs a graph in the process that built it. A distributed program works if its cluster has a
 single task.
@@ -32,7 +32,7 @@ class ClusterSpec:
             `ClusterSpec`.
 
     Raises:
-        TypeError: If `cluster` is something else.
+        TypeError: If `cluster` is anything else.
     """
 
     def __init__(self, cluster: "Mapping[str, Any] | ClusterSpec") -> None:
@@ -59,7 +59,7 @@ class ClusterSpec:
         return f"ClusterSpec({{{jobs}}})"
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Returns the addresses of each job: a list, or a dict if numbers are missing."""
+        """Returns the addresses of each job: a list, or a dict if task numbers are missing."""
         return {
             job: self.job_tasks(job) if set(tasks) == set(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -71,7 +71,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns the number of tasks of a job.
+        """Returns the number of tasks in a job.
 
         Raises:
             ValueError: If the job does not exist.
@@ -79,7 +79,7 @@ class ClusterSpec:
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the numbers of the tasks of a job, in order.
+        """Returns a job's task numbers, in order.
 
         Raises:
             ValueError: If the job does not exist.
@@ -98,7 +98,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[Any]:
-        """Returns the addresses of a job, with None for missing numbers.
+        """Returns the addresses of a job, with None for missing task numbers.
 
         Raises:
             ValueError: If the job does not exist.
@@ -177,7 +177,7 @@ class Server:
 
     @staticmethod
     def create_local_server(config: ConfigProto | None = None, start: bool = True) -> "Server":
-        """Creates a server for a cluster of this process.
+        """Creates a server for a cluster that consists of this process.
 
         Args:
             config: The options of sessions with this target.

@@ -79,7 +79,7 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs the session like `Session.run`, with the hooks.
+        """Runs the session like `Session.run`, and calls the hooks.
 
         Raises:
             RuntimeError: If a hook has already requested a stop, or two hooks feed the same tensor.

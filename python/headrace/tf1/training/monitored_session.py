@@ -1,4 +1,4 @@
-"""Monitored sessions: they initialize or restore, run hooks and queue runners, and end cleanly.
+"""Monitored sessions, which initialize or restore variables, run hooks and end cleanly.
 
 Source: `tf.train.MonitoredSession`, `tf.train.SingularMonitoredSession` and
 `tf.train.MonitoredTrainingSession` of TensorFlow 1.15.
@@ -245,9 +245,9 @@ class _MonitoredSession:
 class MonitoredSession(_MonitoredSession):
     """A session that initializes or restores variables, and runs hooks and queue runners.
 
-    If it is preempted (AbortedError, UnavailableError), it is recreated from the last checkpoint.
-    The end of the input (OutOfRangeError) ends the `with` block without an error. The graph is
-    finalized while the session is open.
+    If the session is preempted (AbortedError, UnavailableError), it is recreated from the last
+    checkpoint. The end of the input (OutOfRangeError) ends the `with` block without an error. The
+    graph is finalized while the session is open.
 
     Args:
         session_creator: Creates the sessions. Defaults to a `ChiefSessionCreator`.
@@ -268,7 +268,7 @@ class MonitoredSession(_MonitoredSession):
 
 
 class SingularMonitoredSession(_MonitoredSession):
-    """A monitored session that is never recreated, and whose `raw_session` returns its session.
+    """A monitored session that is never recreated. `raw_session` returns its underlying session.
 
     Args:
         hooks: The hooks, which are called in each run.
@@ -322,24 +322,25 @@ def MonitoredTrainingSession(
 
     Args:
         master: The target of the session.
-        is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
+        is_chief: Whether this process initializes variables, saves checkpoints and writes
+            summaries.
         checkpoint_dir: The directory to restore checkpoints from and save them to. By default,
             there are no checkpoints.
         scaffold: The parts of the graph that a session needs. Defaults to a new `Scaffold`.
         hooks: The hooks, which are called in each run.
         chief_only_hooks: Additional hooks if `is_chief` is True.
         save_checkpoint_secs: The time between checkpoints, in seconds. Defaults to 600 if
-            `save_checkpoint_steps` is not given either. None or 0 disables it.
+            `save_checkpoint_steps` is not given either. None or 0 disables them.
         save_summaries_steps: The number of steps between summaries. Defaults to 100 if
-            `save_summaries_secs` is not given either. None or 0 disables it.
-        save_summaries_secs: The time between summaries, in seconds. None or 0 disables it.
+            `save_summaries_secs` is not given either. None or 0 disables them.
+        save_summaries_secs: The time between summaries, in seconds. None or 0 disables them.
         config: The options of the session.
         stop_grace_period_secs: The time that threads have to end when the session is closed, in
             seconds.
         log_step_count_steps: The number of steps between log messages with the steps per second.
             None or 0 disables them.
         max_wait_secs: The maximum time that a worker waits for the chief, in seconds.
-        save_checkpoint_steps: The number of steps between checkpoints. None or 0 disables it.
+        save_checkpoint_steps: The number of steps between checkpoints. None or 0 disables them.
         summary_dir: The directory of summaries. Defaults to `checkpoint_dir`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Devices for programs with parameter servers. They have no effect here.
+"""Devices for programs with parameter servers, which have no effect here.
 
 Source: `tf.train.replica_device_setter` of TensorFlow 1.15.
 """
@@ -34,11 +34,11 @@ def replica_device_setter(
         ps_tasks: The number of parameter servers. If it is 0, the result is None.
         ps_device: The device of parameter servers.
         worker_device: The device of workers.
-        merge_devices: Accepted for compatibility: devices are always merged.
-        cluster: The cluster. It has a job with the name in `ps_device`.
+        merge_devices: Accepted for compatibility, but not used, because devices are always merged.
+        cluster: The cluster, which has a job with the name in `ps_device`.
         ps_ops: The types of operations on parameter servers. Defaults to variables.
-        ps_strategy: Returns the server number for an operation. By default, servers are used in
-            turn.
+        ps_strategy: A function that returns the server number for an operation. By default, servers
+            are used in turn.
 
     Raises:
         TypeError: If `ps_strategy` is not a function.

@@ -1,4 +1,4 @@
-"""A graph's parts for monitored sessions: initializers, readiness checks, summaries, a saver.
+"""The parts of a graph for monitored sessions: initializers, checks, summaries and a saver.
 
 Source: `tf.train.Scaffold` of TensorFlow 1.15.
 """
@@ -42,8 +42,8 @@ class Scaffold:
         init_op: Initializes the variables. Defaults to all global variables.
         init_feed_dict: The feeds of `init_op`.
         init_fn: Called with the scaffold and the session after `init_op`.
-        ready_op: Returns the names of the variables without a value, a string vector. It is empty
-            if the session is ready.
+        ready_op: Returns the names of the variables without a value, a string vector. The vector is
+            empty if the session is ready.
         ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
         local_init_op: Runs in each new session, even if it is restored. By default, it initializes
             the local variables and lookup tables.
@@ -99,7 +99,7 @@ class Scaffold:
         """Creates the missing parts, then finalizes the default graph.
 
         Raises:
-            RuntimeError: If the collection of a part has several items.
+            RuntimeError: If the collection for a part has several items.
         """
         get = Scaffold.get_or_default
         if self._init_op is None:
@@ -175,12 +175,13 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """Returns the item of a collection, and creates and adds it if the collection is empty.
+        """Returns the item in a collection, or creates and adds it if the collection is empty.
 
         Args:
             arg_name: The name of the item in error messages.
             collection_key: The collection of the default graph.
-            default_constructor: Creates the item. It can return None, which is not added.
+            default_constructor: A function that creates the item. If it returns None, nothing is
+                added.
 
         Raises:
             RuntimeError: If the collection has several items.

@@ -1,4 +1,4 @@
-"""A supervisor's threads: summaries, steps per second, checkpoints.
+"""A supervisor's threads, for summaries, steps per second and checkpoints.
 
 Source: `tf.train.Supervisor` of TensorFlow 1.15.
 """
@@ -89,7 +89,7 @@ def checkpoint_thread(
 
     Args:
         training: The training to serve.
-        saver: The saver that saves them.
+        saver: The saver that saves the checkpoints.
         path: The prefix of the file names.
         seconds: The interval in seconds.
     """

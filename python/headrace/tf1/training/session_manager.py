@@ -27,10 +27,10 @@ class SessionManager:
 
     Args:
         local_init_op: Runs in each new session, even if it is restored.
-        ready_op: Returns the names of the variables without a value, a string vector. It is empty
-            if the session is ready. It can also be an operation that fails if a variable has no
-            value, such as from `assert_variables_initialized`. None means that a session is always
-            ready.
+        ready_op: Returns the names of the variables without a value, a string vector. The vector is
+            empty if the session is ready. You can also pass an operation that fails if a variable
+            has no value, such as the result of `assert_variables_initialized`. None means that a
+            session is always ready.
         ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
         graph: The graph of the sessions. Defaults to the default graph.
         recovery_wait_secs: The time between two checks for a checkpoint, or for variables that
@@ -78,7 +78,7 @@ class SessionManager:
         init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Session], object] | None = None,
     ) -> Session:
-        """Creates a session and restores or, without a checkpoint, initializes its variables.
+        """Creates a session and restores its variables, or initializes them without a checkpoint.
 
         Args:
             master: The target of the session.
@@ -188,8 +188,8 @@ class SessionManager:
     ) -> Session:
         """Creates a session and waits until all its variables have values.
 
-        In headrace, each session has its own variables, which no other process initializes. So the
-        wait ends only if there are no variables other than those that `local_init_op` initializes.
+        In headrace, each session has its own variables, which no other process initializes. The
+        wait therefore ends only if `local_init_op` initializes all variables.
 
         Args:
             master: The target of the session.

@@ -20,7 +20,7 @@ def require_global_step(hook: str) -> Tensor:
     """Returns a tensor with the number of steps, created once for each graph.
 
     Args:
-        hook: The name of the hook that needs it.
+        hook: The name of the hook that needs the global step.
 
     Raises:
         RuntimeError: If the default graph has no global step.
@@ -44,7 +44,7 @@ def _read(step: Variable | Tensor, graph: Graph) -> Tensor:
 
 
 def find_element(element: Any) -> Any:
-    """Returns the element that a hook fetches, given as itself or by name.
+    """Returns the element that a hook fetches, given the element or its name.
 
     Args:
         element: A tensor, operation or variable of the default graph, or the name of a tensor or of

@@ -16,7 +16,7 @@ class SecondOrStepTimer:
         every_steps: The interval in steps.
 
     Raises:
-        ValueError: If not exactly one of these arguments is given.
+        ValueError: Unless exactly one of these arguments is given.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Supervisors: they prepare a session, run helper threads during training, then stop them.
+"""Supervisors, which prepare a session, run helper threads during training, and then stop them.
 
 Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
 """
@@ -44,16 +44,17 @@ _log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Prepares a session, runs the service threads of a training, and ends them.
+    """Prepares a session, runs service threads during training, and ends them.
 
-    The graph is finalized. `USE_DEFAULT` means the item in the collection of the graph, or a new
-    item that is added to it. None means that there is no item.
+    The graph is finalized. `USE_DEFAULT` means the item in the graph's collection, or a new item
+    that is added to the collection. None means that there is no item.
 
     Args:
         graph: The graph. Defaults to the default graph.
         ready_op: Returns the names of the variables without a value.
         ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
-        is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
+        is_chief: Whether this process initializes variables, saves checkpoints and writes
+            summaries.
         init_op: Initializes the variables. Defaults to all global variables.
         init_feed_dict: The feeds of `init_op`.
         local_init_op: Runs in each new session, even if it is restored. By default, it initializes
@@ -66,7 +67,7 @@ class Supervisor:
         save_model_secs: The time between checkpoints, in seconds. 0 disables them.
         recovery_wait_secs: The time in seconds between two checks of whether the model is ready.
         stop_grace_secs: The time that threads have to end, in seconds.
-        checkpoint_basename: The prefix of the names of checkpoints.
+        checkpoint_basename: The prefix of checkpoint names.
         session_manager: Creates the sessions.
         summary_writer: Writes the events. Defaults to a new writer for `logdir`.
         init_fn: Called with the session after `init_op`.
@@ -253,7 +254,7 @@ class Supervisor:
 
     @property
     def save_path(self) -> str | None:
-        """The common prefix of the names of checkpoints.
+        """The common prefix of checkpoint names.
 
         None if there is no `logdir`.
         """
@@ -404,7 +405,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops the threads and waits until they end. Does not close the session.
+        """Stops the threads and waits until they end, without closing the session.
 
         Args:
             threads: Threads to wait for, in addition to the services and queue runners.
@@ -471,7 +472,7 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """Yields a session, which is closed after the `with` block, as are its threads.
+        """Yields a session. After the `with` block, its threads are stopped and it is closed.
 
         The end of the input (OutOfRangeError) ends the block without an error.
 
@@ -531,7 +532,7 @@ def basic_train_loop(
 ) -> None:
     """Calls a function repeatedly until the supervisor should stop.
 
-    After an AbortedError it continues with a new session.
+    After an AbortedError, the loop continues with a new session.
 
     Args:
         supervisor: The supervisor that provides the session.

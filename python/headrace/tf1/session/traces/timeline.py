@@ -31,7 +31,7 @@ class Timeline:
 
     Args:
         step_stats: `run_metadata.step_stats` of a run with `RunOptions(trace_level=...)`.
-        graph: Accepted for compatibility. Not used.
+        graph: Accepted for compatibility, but not used.
     """
 
     def __init__(self, step_stats: StepStats, graph: Graph | None = None) -> None:
@@ -43,8 +43,10 @@ class Timeline:
         """Returns the trace as JSON.
 
         Args:
-            show_dataflow: Whether to draw arrows from operations to those that use their outputs.
-            show_memory: Accepted for compatibility. Sessions do not record allocations.
+            show_dataflow: Whether to draw arrows from operations to the operations that use their
+                outputs.
+            show_memory: Accepted for compatibility, but not used, because sessions don't record
+                allocations.
         """
         events: list[dict[str, Any]] = []
         ops: dict[str, _Op] = {}

@@ -21,7 +21,7 @@ __all__ = ["Tracing", "begin_tracing"]
 
 
 class Tracing:
-    """The trace of one run. Its program is compiled only for this run and is not optimized.
+    """The trace of one run, whose program is compiled only for this run and not optimized.
 
     Args:
         options: The options that request the trace.

@@ -1,1 +1,1 @@
-"""Hooks of monitored sessions: calls before and after each run."""
+"""Hooks for monitored sessions, which are called before and after each run."""

@@ -78,7 +78,8 @@ class CheckpointSaverHook(SessionRunHook):
         save_graph_def: Whether to write the graph as text, once, to `graph.pbtxt`.
 
     Raises:
-        ValueError: If not exactly one interval is given, or both `saver` and `scaffold` are given.
+        ValueError: Unless exactly one interval is given, or if both `saver` and `scaffold` are
+            given.
     """
 
     def __init__(

@@ -12,10 +12,10 @@ __all__ = ["FeedFnHook"]
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds the values that a function returns to each run.
+    """Calls a function before each run and feeds the values that it returns.
 
     Args:
-        feed_fn: Returns the feeds of one run.
+        feed_fn: A function that returns the feeds for one run.
     """
 
     def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:

@@ -24,7 +24,7 @@ __all__ = ["ProfilerHook"]
 
 
 class ProfilerHook(SessionRunHook):
-    """Writes the start and end of each operation, for some of the steps.
+    """Writes the start and end of each operation in some of the steps.
 
     The trace is written to `timeline-STEP.json`, for Chrome's tracing, and to an event, for
     TensorBoard. The first run reads the step, so the second run is the first that can be traced.
@@ -37,7 +37,7 @@ class ProfilerHook(SessionRunHook):
         show_memory: Accepted for compatibility, but not used.
 
     Raises:
-        ValueError: If not exactly one interval is given.
+        ValueError: Unless exactly one interval is given.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ class LoggingTensorHook(SessionRunHook):
         every_n_iter: The interval in runs, starting with the first.
         every_n_secs: The interval in seconds, starting with the first run.
         at_end: Whether to log at the end as well.
-        formatter: Converts a dict of values to a line.
+        formatter: A function that converts a dict of values to a log line.
 
     Raises:
         ValueError: If both intervals are given, no option is given, or `every_n_iter` is not
@@ -116,7 +116,7 @@ class StepCounterHook(SessionRunHook):
         summary_writer: The writer of the events, instead of a new one for `output_dir`.
 
     Raises:
-        ValueError: If there is not exactly one interval.
+        ValueError: Unless exactly one interval is given.
     """
 
     def __init__(
@@ -179,8 +179,8 @@ class SummarySaverHook(SessionRunHook):
         summary_op: A tensor with a summary, or a list of tensors, instead of `scaffold`.
 
     Raises:
-        ValueError: If not exactly one interval, or not exactly one of `scaffold` and `summary_op`,
-            is given.
+        ValueError: Unless exactly one interval and exactly one of `scaffold` and `summary_op` are
+            given.
     """
 
     def __init__(

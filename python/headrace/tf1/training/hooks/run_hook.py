@@ -31,10 +31,10 @@ class SessionRunValues(NamedTuple):
     """The results of a run for a hook.
 
     Attributes:
-        results: The values of the fetches of the hook, in their structure. They are None if it
-            fetched nothing.
+        results: The values of the hook's fetches, in the same structure, or None if it fetched
+            nothing.
         options: The options of the run.
-        run_metadata: The session's metadata of the run.
+        run_metadata: The session's metadata for the run.
     """
 
     results: Any
@@ -66,7 +66,7 @@ class SessionRunContext:
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Requests to stop the training. `should_stop` of the session is then True."""
+        """Requests that the training stops. The session's `should_stop` then returns True."""
         self._stop_requested = True
 
 

@@ -43,7 +43,7 @@ class StopAtStepHook(SessionRunHook):
             training stops after the next run.
 
     Raises:
-        ValueError: If not exactly one of these arguments is given.
+        ValueError: Unless exactly one of these arguments is given.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -58,7 +58,7 @@ class StopAtStepHook(SessionRunHook):
         """Finds the global step.
 
         Raises:
-            RuntimeError: If there is none.
+            RuntimeError: If there is no global step.
         """
         self._step = require_global_step("StopAtStepHook")
 
@@ -134,7 +134,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         """Finds the global step.
 
         Raises:
-            RuntimeError: If there is none.
+            RuntimeError: If there is no global step.
         """
         self._is_over = False
         self._step = require_global_step("_GlobalStepWaiterHook")
