@@ -1,4 +1,4 @@
-"""Combines the boxes, masks, keypoints and labels of several images into those of one image."""
+"""Combines the boxes, masks, keypoints and labels of several images."""
 
 from __future__ import annotations
 

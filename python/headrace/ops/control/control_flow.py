@@ -57,7 +57,7 @@ def group(*inputs: Dependencies, name: str | None = None) -> Operation:
     """Adds an operation that waits for several others.
 
     Args:
-        *inputs: Operations, tensors and nested lists of them.
+        *inputs: Operations, tensors, or nested lists of these.
         name: Name of the operation.
 
     Raises:

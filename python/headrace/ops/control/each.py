@@ -41,9 +41,10 @@ def each(
     numbers, each element gets different ones.
 
     Results are stacked along a new first axis, so they must have the same shape. For images, resize
-    or crop them in the function. Results of different lengths, such as those of `tokenize`, can be
-    joined along their first axis instead, as with `batch(ragged="offsets")`. To find out which rows
-    belong to which element, return the number of rows as another result: `hr.ops.shape(rows)[0]`.
+    or crop them in the function. Results of different lengths, such as tokens from `tokenize`, can
+    be joined along their first axis instead, as with `batch(ragged="offsets")`. To find out which
+    rows belong to which element, return the number of rows as another result:
+    `hr.ops.shape(rows)[0]`.
 
     A component is one array, so it cannot be a list of arrays with different heights and widths. To
     keep images of different sizes, return the flattened values and the shapes: `{"values":

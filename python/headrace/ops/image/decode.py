@@ -254,9 +254,9 @@ def decode_image(
     YCbCr compressed as JPEG. AVIF is not supported. In a TensorFlow 1 graph, TIFF and WebP are not
     supported.
 
-    A TIFF can also have float32 pixels, or any number of channels of 8, 16 or 32 bits, such as
-    those of a satellite or a microscope. Such pixels are returned as stored, so `dtype` must be
-    able to represent them, and `channels` cannot convert them.
+    A TIFF can also have float32 pixels, or any number of 8-, 16- or 32-bit channels, as in
+    satellite or microscope images. Such pixels are returned as stored, so `dtype` must be able to
+    represent them, and `channels` cannot convert them.
 
     Args:
         contents: The bytes of the file, a scalar string.

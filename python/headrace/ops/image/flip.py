@@ -125,7 +125,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Move:
         name: Name of the scope.
 
     Returns:
-        (width, height, channels), or a batch of them.
+        (width, height, channels), or a batch of such images.
 
     Raises:
         ValueError: If the image has the wrong rank.

@@ -70,7 +70,7 @@ class CheckpointReader:
         self.header = _read_header(path, next(self._records, b""))
 
     def resource(self) -> Iterator[bytes]:
-        """Yields the records of the next resource. The caller must consume all of them."""
+        """Yields the records of the next resource. The caller must consume all records."""
         for record in self._records:
             if not record:
                 return

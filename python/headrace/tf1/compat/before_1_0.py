@@ -1,4 +1,4 @@
-"""Names from before TensorFlow 1.0 that 1.15 no longer has, with their old arguments.
+"""Names from before TensorFlow 1.0 that 1.15 no longer has, with the old arguments.
 
 With `tf.compat.install(before_1_0=True)`, they take precedence over the names of 1.15.
 

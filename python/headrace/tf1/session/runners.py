@@ -1,4 +1,4 @@
-"""The queue runners of a session: their list, their errors and their lifetime.
+"""Keeps the list, the errors and the lifetime of a session's queue runners.
 
 `QueueRunner` itself is in a higher layer. This module uses only the `Producer` protocol.
 """

@@ -225,7 +225,7 @@ class TestCase(absltest.TestCase):
         """Fails if an element differs by more than `atol + rtol * abs(b)`, or a shape differs.
 
         Args:
-            a: The expected values: arrays, numbers, tensors, or lists and dicts of them.
+            a: The expected values: arrays, numbers, tensors, or lists and dicts of these.
             b: The actual values.
             rtol: The tolerance relative to `b`.
             atol: The tolerance.

@@ -54,7 +54,7 @@ def read_batch_examples(
     """Creates batches of records from files. Adds queue runners to the graph.
 
     Args:
-        file_pattern: A file name or pattern, or a list of them.
+        file_pattern: A file name or pattern, or a list of these.
         batch_size: The number of records in a batch.
         reader: A function that returns a reader.
         randomize_input: Whether files and records are in random order.

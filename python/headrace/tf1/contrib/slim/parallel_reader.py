@@ -77,7 +77,7 @@ def parallel_read(
     """Reads files with several readers at the same time.
 
     Args:
-        data_sources: A file name or pattern, or a list of them.
+        data_sources: A file name or pattern, or a list of these.
         reader_class: The class of the readers.
         num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit.
@@ -147,7 +147,7 @@ def get_data_files(data_sources: Any) -> list[str]:
     """Returns the names of the files.
 
     Args:
-        data_sources: A file name or pattern, or a list of them.
+        data_sources: A file name or pattern, or a list of these.
 
     Raises:
         ValueError: If there are no files.

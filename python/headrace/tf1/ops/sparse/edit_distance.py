@@ -60,7 +60,7 @@ def distance_of_parts(
     """Adds the operation of `edit_distance`.
 
     Args:
-        *parts: The indices, values and shape of the hypothesis, followed by those of the truth.
+        *parts: The indices, values and shape of the hypothesis, then the same three for the truth.
         normalize: See `edit_distance`.
         name: Name of the operation.
     """

@@ -71,7 +71,7 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """The base class of all hooks. Its methods do nothing. Subclasses override some of them."""
+    """The base class of all hooks. Its methods do nothing, and subclasses override some of them."""
 
     def begin(self) -> None:
         """Called once, before the session is created. The graph can be changed only here."""

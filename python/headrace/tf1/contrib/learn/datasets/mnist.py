@@ -53,7 +53,7 @@ _NUM_PIXELS: Final = 784
 
 
 class DataSet:
-    """Images and labels in memory, and batches of them.
+    """Images and labels in memory, with a method that returns batches.
 
     Args:
         images: uint8, (n, height, width, 1), 0-255.
