@@ -15,7 +15,7 @@ __all__ = ["ControlScope", "ControlStack", "as_control_input"]
 
 
 class ControlScope:
-    """One `with graph.control_dependencies(...)` block. It can be entered only once at a time.
+    """One `with graph.control_dependencies(...)` block, which can be entered only once at a time.
 
     Args:
         stack: The stack of the thread that enters the block.

@@ -199,8 +199,8 @@ class Graph(GraphElements):
         their inputs.
 
         Args:
-            function: The function. It is called with the remaining arguments, and with this graph
-                as the default graph.
+            function: The function to call with the remaining arguments, while this graph is the
+                default graph.
             *args: Positional arguments for the function.
             **kwargs: Keyword arguments for the function.
 

@@ -45,7 +45,7 @@ class FileWriter:
     way until you close and reopen the writer.
 
     Args:
-        logdir: The directory of the file. It is created if it does not exist.
+        logdir: The directory of the file, which is created if it does not exist.
         graph: A graph to write.
         max_queue: Accepted for compatibility, but not used, because events are written immediately.
         flush_secs: The maximum time before events are flushed, if events are added continually.

@@ -51,8 +51,8 @@ def each(
     hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}` with `join="values"`.
 
     Args:
-        function: A function of one element. It returns a tensor, or a tuple, named tuple or dict of
-            tensors.
+        function: A function that accepts one element and returns a tensor, or a tuple, named tuple
+            or dict of tensors.
         elements: A list, (elements, ...), of numbers or strings. Or a dict of lists of the same
             length, in which case `function` receives a dict with one element of each.
         join: The results to join along their first axis: True for all results, or the names of some

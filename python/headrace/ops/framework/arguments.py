@@ -90,7 +90,7 @@ def apply_op(
     """Adds an operation on the caller's arguments.
 
     Args:
-        op_type: The type of the operation. It is also the default name.
+        op_type: The type of the operation, which is also the default name.
         inputs: The arguments, in order.
         infer: Receives the input tensors and returns the dtype and static shape of each output.
         name: Name of the operation and of the scope around its constants.

@@ -73,7 +73,7 @@ def parse_example(
 
     Raises:
         InvalidArgumentError: See `parse_single_example`.
-        ValueError: See `parse_single_example`. It is also raised if `serialized` is not a vector.
+        ValueError: See `parse_single_example`. Also raised if `serialized` is not a vector.
     """
     if not features:
         raise ValueError(f"Missing: features was {features}.")

@@ -34,7 +34,7 @@ def product_of_elements(
         indices: The positions of the elements.
         values: The elements.
         dense_shape: The shape.
-        dense: The dense tensor. It has this shape, or is broadcast to it.
+        dense: The dense tensor, which has this shape or is broadcast to it.
         name: Name of the operation.
 
     Returns:
@@ -57,7 +57,7 @@ def quotient_of_elements(
         indices: The positions of the elements.
         values: The elements, floats or complex numbers.
         dense_shape: The shape.
-        dense: The dense tensor. It has this shape, or is broadcast to it.
+        dense: The dense tensor, which has this shape or is broadcast to it.
         name: Name of the operation.
 
     Returns:

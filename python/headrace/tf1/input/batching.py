@@ -119,8 +119,7 @@ def shuffle_batch(
         name: Name of the operations.
 
     Raises:
-        ValueError: See `batch`. It is also raised if `capacity` does not exceed
-            `min_after_dequeue`.
+        ValueError: See `batch`. Also raised if `capacity` does not exceed `min_after_dequeue`.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 
 class SupportsRun(Protocol):
-    """The session methods that a runner needs. Other sessions can have these methods, too."""
+    """The session methods that a runner needs. Other sessions can have them, too."""
 
     def run(self, fetches: Any, /) -> object:
         """Runs an operation."""
 
 
 class CoordinatorLike(Protocol):
-    """The coordinator methods that a runner needs. Other coordinators can have these methods, too."""
+    """The coordinator methods that a runner needs. Other coordinators can have them, too."""
 
     def should_stop(self) -> bool:
         """Returns whether a stop was requested."""

@@ -145,7 +145,7 @@ class Queue:
         """Takes `n` elements as they arrive and stacks them. Blocks until all have arrived.
 
         Args:
-            n: The number of elements. It may exceed the capacity.
+            n: The number of elements, which may exceed the capacity.
             timeout: See `dequeue`.
 
         Returns:

@@ -24,7 +24,7 @@ def write_graph(
 
     Args:
         graph_or_graph_def: The graph, or its `GraphDef`.
-        logdir: The directory. It is created if it does not exist.
+        logdir: The directory, which is created if it does not exist.
         name: Name of the file.
         as_text: Whether to write text instead of bytes.
 

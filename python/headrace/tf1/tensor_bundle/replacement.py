@@ -30,7 +30,7 @@ def data_path(prefix: str, num_shards: int, shard: int = 0) -> str:
 
 
 class Replacement:
-    """The files of a checkpoint that is being written. They are removed unless they are published.
+    """The files of a checkpoint that is being written, which are removed unless published.
 
     Args:
         prefix: The path of the checkpoint.

@@ -32,7 +32,7 @@ class HookedSession:
     """A session with hooks and a coordinator. It starts the queue runners of its graph.
 
     Args:
-        session: The session. It is closed together with this object.
+        session: The session, which is closed together with this object.
         hooks: The hooks that take part in each run.
         stop_grace_period_secs: The time limit in seconds for threads to end.
     """

@@ -536,7 +536,7 @@ def basic_train_loop(
 
     Args:
         supervisor: The supervisor that provides the session.
-        train_step_fn: The function. It is called with the session, `args` and `kwargs`.
+        train_step_fn: The function to call with the session, `args` and `kwargs`.
         args: Positional arguments.
         kwargs: Keyword arguments.
         master: The target of the session.

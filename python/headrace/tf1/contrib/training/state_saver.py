@@ -256,7 +256,7 @@ class SequenceQueueingStateSaver:
 
     @property
     def prefetch_op(self) -> Operation:
-        """The operation that adds one sequence. It waits while the saver is full."""
+        """The operation that adds one sequence, waiting while the saver is full."""
         if self._prefetch_op is None:
             with name_scope(None), name_scope(self._scope):
                 self._prefetch_op = self._make_prefetch_op()

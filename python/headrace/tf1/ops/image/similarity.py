@@ -64,7 +64,7 @@ def ssim(
         k2: The constant for the comparison of contrast.
 
     Returns:
-        One float32 per image. It is 1 if the images are equal.
+        One float32 per image, which is 1 if the images are equal.
 
     Raises:
         InvalidArgumentError: When run, if the images are smaller than the window.

@@ -200,7 +200,7 @@ def read_data_sets(
     """Reads the four files of MNIST, or of a data set in the same format, from a directory.
 
     Args:
-        train_dir: The directory. It must contain the files, because headrace does not download
+        train_dir: The directory, which must contain the files, because headrace does not download
             them.
         fake_data: If True, returns constants and does not read files.
         one_hot: Whether labels become one-hot rows (float64). Otherwise, they are uint8.
