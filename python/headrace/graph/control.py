@@ -19,8 +19,8 @@ class ControlScope:
 
     Args:
         stack: The stack of the thread that enters the block.
-        ops: The operations to wait for. None makes the block ignore all outer blocks, their branch
-            and their loop.
+        ops: The operations to wait for. If None, the block ignores all outer blocks, including
+            their branch and their loop.
     """
 
     def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:

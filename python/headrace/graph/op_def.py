@@ -56,14 +56,14 @@ _RESOURCES = frozenset(
 
 
 class SessionResource(enum.Enum):
-    """A resource that a session keeps for operations, without being one of their inputs."""
+    """A resource that a session keeps for operations that do not receive it as an input."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
 
 
 class KernelKind(enum.Enum):
-    """The kernel that computes an operation in a run: NumPy's or the engine's."""
+    """The kernel that computes an operation in a run: the NumPy kernel or the engine's."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"

@@ -38,10 +38,10 @@ def encode_jpeg(
         optimize_size: If True, encoding takes longer, but the file is smaller and has the same
             pixels.
         chroma_downsampling: If True, chroma is stored at half the resolution.
-        density_unit: "in" or "cm", for the densities.
-        x_density: The dots per unit along a row, for the header.
-        y_density: The dots per unit along a column, for the header.
-        xmp_metadata: XMP metadata for the file.
+        density_unit: The unit of the densities: "in" or "cm".
+        x_density: The number of dots per unit along a row, for the header.
+        y_density: The number of dots per unit along a column, for the header.
+        xmp_metadata: The XMP metadata to write to the file.
         name: Name of the operation.
 
     Returns:

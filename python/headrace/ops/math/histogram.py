@@ -57,7 +57,7 @@ def bincount(
     """Counts the occurrences of each integer.
 
     Args:
-        arr: int32 integers of at least 0.
+        arr: Non-negative integers, int32.
         weights: The weight of each integer, with the same shape. Defaults to 1.
         minlength: The minimum length of the result. Defaults to no limit.
         maxlength: The maximum length of the result. Larger integers are not counted. Defaults to no
@@ -233,7 +233,7 @@ def confusion_matrix(
     """Counts how often each class was predicted for each label.
 
     Args:
-        labels: The labels, a vector of integers of at least 0.
+        labels: The labels, a vector of non-negative integers.
         predictions: The predicted classes, one per label.
         num_classes: The number of classes. Defaults to the largest label or prediction plus one.
         dtype: Type of the counts.

@@ -53,7 +53,7 @@ def sample_distorted_bounding_box(
             both halves are 0, every session draws a different sequence. In a pipeline, set the seed
             of `map` instead.
         seed2: The second half of the seed.
-        min_object_covered: The fraction that the window must cover of at least one object, a float
+        min_object_covered: The minimum fraction of some object that the window must cover, a float
             scalar.
         aspect_ratio_range: The minimum and maximum aspect ratio, as width divided by height.
             Defaults to 0.75 and 1.33.

@@ -96,7 +96,7 @@ def shuffle_batch(
     random operations) and one thread, each draw depends on the elements that are in the queue at
     that moment, as in TensorFlow. The batches are the same in every run if one of these is true:
 
-    - the input has at most `min_after_dequeue` examples, which are all drawn after its end;
+    - the input has at most `min_after_dequeue` examples, so all are drawn after its end;
     - `capacity` is `min_after_dequeue` + 1;
     - the queue is full, or the input has ended, when the first batch is taken, and from then on
       examples arrive faster than batches are taken.

@@ -1,4 +1,4 @@
-"""Saveable objects, and how they are written to checkpoints and read back.
+"""Saveable objects, which can be written to checkpoints and read back.
 
 In a checkpoint, a variable is stored under its own name, and a table under `NAME-keys` and
 `NAME-values`.

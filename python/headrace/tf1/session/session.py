@@ -60,7 +60,7 @@ class Session(BaseSession):
     512 to 1,024 most recently used programs. Older programs are compiled again when needed.
 
     Args:
-        target: "", or the target of a `tf.train.Server`: sessions run in this process.
+        target: "", or the target of a `tf.train.Server`. Sessions always run in this process.
         graph: The graph to run. Defaults to the default graph.
         config: See `ConfigProto`.
 

@@ -71,13 +71,13 @@ class Watch:
             waits.look(names)
 
     def explain(self, op: str) -> str | None:
-        """Describes the wait of an operation if the session still exists."""
+        """Describes why an operation waits, if the session still exists."""
         waits = self.find_waits()
         return None if waits is None else waits.explain(op)
 
 
 class Waits:
-    """Explains the waits of a session's runs, and why they may never end.
+    """Explains why a session's runs wait, and why they may never end.
 
     Args:
         session: The session, which is not kept alive.

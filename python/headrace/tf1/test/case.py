@@ -253,12 +253,12 @@ class TestCase(absltest.TestCase):
         Args:
             a: See `assertAllClose`.
             b: See `assertAllClose`.
-            rtol: The relative tolerance of float64.
-            atol: The tolerance of float64.
-            float_rtol: The relative tolerance of float32, if it is larger.
-            float_atol: The tolerance of float32, if it is larger.
-            half_rtol: The relative tolerance of float16, if it is larger.
-            half_atol: The tolerance of float16, if it is larger.
+            rtol: The relative tolerance for float64.
+            atol: The tolerance for float64.
+            float_rtol: The relative tolerance for float32, if it is larger.
+            float_atol: The tolerance for float32, if it is larger.
+            half_rtol: The relative tolerance for float16, if it is larger.
+            half_atol: The tolerance for float16, if it is larger.
             bfloat16_rtol: Has no effect.
             bfloat16_atol: Has no effect.
             msg: An additional error message.

@@ -106,8 +106,8 @@ def matrix_diag(
 
     Args:
         diagonal: The elements. For one diagonal, a vector or a batch of vectors. For several
-            diagonals, a matrix or a batch of matrices. Its rows are the diagonals from their start,
-            uppermost first.
+            diagonals, a matrix or a batch of matrices with one row per diagonal, uppermost first.
+            Each row begins with the start of its diagonal.
         k: The diagonal number: 0 for the main diagonal, positive above it, negative below it. For
             several diagonals, the lowest and the highest number.
         num_rows: The height of the matrices. -1 means the smallest possible.

@@ -25,8 +25,8 @@ class TakenFromBarrier(NamedTuple):
     """The result of `Barrier.take_many`.
 
     Attributes:
-        indices: The number of the insertion that added each key, an int64 vector. Numbers start at
-            -2**63.
+        indices: For each key, the number of the insertion that added it, an int64 vector. Numbers
+            start at -2**63.
         keys: The keys, a string vector.
         values: One tensor per component, with one row per element.
     """

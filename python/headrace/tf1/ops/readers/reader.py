@@ -111,7 +111,7 @@ class ReaderBase:
 
         Args:
             queue: A queue of file names, with one string component.
-            num_records: The maximum number of records, a scalar int64 of at least 0. Fewer are
+            num_records: The maximum number of records, a non-negative int64 scalar. Fewer are
                 returned at the end of a file and before damaged data.
             name: Name of the operation.
 

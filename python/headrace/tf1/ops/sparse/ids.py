@@ -61,7 +61,7 @@ def sparse_to_indicator(
     """Returns bools that indicate which ids each row contains.
 
     Args:
-        sp_input: The ids, integers of at least 0, of any rank.
+        sp_input: The ids, non-negative integers of any rank.
         vocab_size: The number of ids.
         name: Name of the scope.
 

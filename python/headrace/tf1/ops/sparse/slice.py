@@ -32,8 +32,8 @@ def sparse_slice(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if a size is negative, or the number of sizes is not the
-            rank.
+        InvalidArgumentError: When run, if a size is negative, or the number of sizes differs from
+            the rank.
         TypeError: If `sp_input` is not a sparse tensor, or `start` or `size` are not integers.
     """
     sparse = as_sparse_tensor(sp_input)

@@ -405,7 +405,7 @@ def restored_variable(
 
     Args:
         ref: The tensor that represents the variable.
-        initializer: The operation that assigns the first value.
+        initializer: The operation that assigns the initial value.
         snapshot: The tensor that reads the variable.
         initial_value: The initial value.
         trainable: Whether the variable was created for training.

@@ -113,7 +113,7 @@ class StepCounterHook(SessionRunHook):
         every_n_steps: The interval in steps.
         every_n_secs: The interval in seconds, if `every_n_steps` is None.
         output_dir: The directory of the event file.
-        summary_writer: The writer of the events, instead of a new one for `output_dir`.
+        summary_writer: The writer to use for events, instead of a new one for `output_dir`.
 
     Raises:
         ValueError: Unless exactly one interval is given.
@@ -174,7 +174,7 @@ class SummarySaverHook(SessionRunHook):
         save_steps: The interval in steps, starting with the first run.
         save_secs: The interval in seconds, starting with the first run.
         output_dir: The directory of the event file.
-        summary_writer: The writer of the events, instead of a new one for `output_dir`.
+        summary_writer: The writer to use for events, instead of a new one for `output_dir`.
         scaffold: The scaffold whose `summary_op` is written.
         summary_op: A tensor with a summary, or a list of tensors, instead of `scaffold`.
 
