@@ -9,6 +9,7 @@ many rows were received, dropped and left out, or an error.
 import json
 import os
 import random
+import select
 import signal
 import sys
 import time
@@ -88,8 +89,11 @@ class Process:
         os.close(end)
 
     def wait_until_begun(self):
-        """Waits until the process reports, or has ended."""
-        os.read(self._begun, 1)
+        """Waits until the process reports, has ended, or does nothing.
+
+        A reader that has read all rows does nothing until the writer is killed.
+        """
+        select.select([self._begun], [], [], 0.5)
 
     def kill(self):
         os.kill(self._process, signal.SIGKILL)
