@@ -193,7 +193,7 @@ def test_modules_without_graphs_do_not_load_them(unit):
     assert loaded.strip() == "[]"
 
 
-def test_pipeline_modules_load_nothing_of_tensorflow_1(package):
+def test_pipeline_modules_do_not_load_tensorflow_1(package):
     modules = [
         name.removesuffix(".__init__")
         for name in package
@@ -220,7 +220,7 @@ print([name for name in sys.modules if name.startswith("headrace.tf1")])
     assert loaded.strip() == "[]"
 
 
-def test_only_tests_of_tensorflow_1_import_it():
+def test_only_tensorflow_1_tests_import_tensorflow_1():
     top = Path(__file__).parent
     importing = [
         str(path.relative_to(top))
@@ -310,5 +310,5 @@ def test_violation_is_reported_with_its_line(sources, expected):
         {"headrace.pipeline.outputs.arrow": "def run():\n    import pyarrow"},
     ],
 )
-def test_other_imports_pass(sources):
+def test_allowed_imports_pass(sources):
     assert problems(sources) == []

@@ -249,7 +249,7 @@ def test_audit_summarizes_one_ledger():
     ]
 
 
-def test_audit_proves_equal_data_and_reports_other_numbers():
+def test_audit_confirms_equal_data_and_reports_different_numbers():
     record("one", pipe_named("train"), 6)
     record("two", pipe_named("train"), 8)
     assert run("audit", "one", "two")[-1] == (
@@ -328,7 +328,7 @@ def test_replay_lists_the_records_of_a_step(name, batches_per_step):
     assert numbers_of(lines) == {1: expected[1], 2: expected[2]}
 
 
-def test_replay_of_another_pipeline_fails():
+def test_replay_of_a_different_pipeline_fails():
     record("run", pipe_named("train"), 5)
     (line,) = run("replay", "run", "--step", "3", "--pipeline", "pipes.py:other", code=1)
     assert line.startswith("headrace: run: step 0 has digest ")

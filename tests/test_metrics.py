@@ -127,7 +127,7 @@ def test_process_totals_include_open_closed_and_collected_iterations():
     assert process_metrics()["headrace_batches_total"] == after["headrace_batches_total"]
 
 
-def test_sums_never_fall_while_iterations_come_and_go():
+def test_totals_never_decrease_while_iterations_come_and_go():
     pipe = hr.arrays({"x": range(40)}).batch(10)
     is_over = threading.Event()
 
@@ -148,7 +148,7 @@ def test_sums_never_fall_while_iterations_come_and_go():
         thread.join()
 
 
-def test_forked_process_begins_with_nothing():
+def test_forked_process_starts_with_empty_metrics():
     is_held, may_release = threading.Event(), threading.Event()
 
     def hold_the_lock():

@@ -107,13 +107,13 @@ def test_bench_reports_the_number_of_files_of_the_first_examples():
     assert "  mixing: the first 1,000 examples come from 16 of 20 files\n" in done.stdout
 
 
-def test_compressed_files_have_a_share_only_if_read_to_the_end():
+def test_share_of_the_limit_is_known_only_if_compressed_files_are_read_to_the_end():
     assert benched("packed")["share_of_limit"] is not None
     result = benched("packed", "--batches", "1")
     assert result["share_of_limit"] is None
 
 
-def test_report_as_text():
+def test_report_can_be_printed_as_text():
     done = run("bench", "pipes.py:single")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

@@ -429,14 +429,14 @@ class TestRefusals:
         write_records("a", [example(image=image(), label=name)])
         assert "cannot be the name of a directory" in call("convert", "a", "b/").stderr
 
-    def test_two_images_with_one_name_are_rejected(self):
+    def test_images_with_the_same_name_are_rejected(self):
         write_records("a", [example(image=image(), label=1, path=b"x/1.png")] * 2)
         assert (
             "example 1 would be written to 1/1.png, like an earlier example"
             in call("convert", "a", "b/").stderr
         )
 
-    def test_samples_with_one_key_are_rejected(self):
+    def test_samples_with_the_same_key_are_rejected(self):
         write_records("a", [example(__key__=b"k", x=1)] * 2)
         assert "example 1 has the same key as the one before it, 'k'" in refused("a", "b.tar")
 
@@ -455,7 +455,7 @@ class TestRefusals:
         write_records("d", [example(image=image(), label=1)])
         assert "c already exists. Remove it" in refused("d", "c/", "--overwrite")
 
-    def test_overwriting_shards_removes_those_of_a_different_count(self):
+    def test_overwriting_shards_removes_old_shards_of_a_different_count(self):
         write_numbers("a", 6)
         converted("a", "b.tfrecord", "--shards", 3)
         assert "already exists" in refused("a", "b.tfrecord", "--shards", 2)

@@ -135,7 +135,7 @@ def test_full_disk_is_an_error_and_leaves_only_complete_files(here):
     assert run(*command.split()[1:]).returncode == 0
 
 
-class TestTheSecondRun:
+class TestSecondRun:
     @pytest.fixture(autouse=True)
     def begun(self, whole):
         assert ended_at("journal", 3, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
@@ -161,7 +161,7 @@ class TestTheSecondRun:
         assert done.exit_code == 1
         assert "b-00000-of-00004.tfrecord: the earlier run wrote" in done.stderr
 
-    def test_overwrite_starts_again(self, whole):
+    def test_overwrite_starts_from_the_beginning(self, whole):
         done = call("convert", "a", "b.tfrecord", "--shards", "2", "--overwrite")
         assert done.exit_code == 0
         names = [f"b-0000{number}-of-00002.tfrecord" for number in range(2)]

@@ -50,7 +50,7 @@ def test_dali_indexes_of_a_directory_are_written_to_the_output_directory():
     assert call("index", "--dali", "d").stdout == "d/a.idx: 2 records\nd/b.idx: 0 records\n"
 
 
-def test_damaged_compressed_and_other_files_get_no_dali_index():
+def test_damaged_compressed_and_unsupported_files_get_no_dali_index():
     damage(write_numbers("a", 5), 13)
     write_records("b", [b"x"], "GZIP")
     Path("c").write_text("a text\n")
@@ -122,7 +122,7 @@ def test_indexes_in_the_index_directory_are_used():
         len(hr.tfrecords(["a", "b"]))
 
 
-def test_kind_of_files_can_be_set():
+def test_file_kind_can_be_set():
     Path("a").write_text("1,2\n3,4\n")
     assert call("index", "a", "--kind", "text").exit_code == 0
     assert len(hr.text_lines("a")) == 2
@@ -131,7 +131,7 @@ def test_kind_of_files_can_be_set():
     assert call("index", "--dali", "a", "--kind", "csv").exit_code == 2
 
 
-def test_damaged_compressed_and_other_files_get_no_index():
+def test_damaged_compressed_and_unsupported_files_get_no_index():
     damage(write_numbers("a", 5), 8)
     write_records("b", [b"x"], "GZIP")
     Path("c").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
@@ -180,7 +180,7 @@ def test_inspect_shows_whether_an_index_is_up_to_date():
     assert "its header is damaged" in done.stdout
 
 
-def test_indexes_of_other_programs_beside_the_data_are_used():
+def test_indexes_from_other_programs_next_to_the_data_are_used():
     sources = write_each_kind()
     call("index", "--dali", "a.tfrecord")
     lines = ["v1.2 20"]
@@ -197,7 +197,7 @@ def test_indexes_of_other_programs_beside_the_data_are_used():
         assert len(sources[name](name)) == 20
 
 
-def test_index_of_another_program_is_verified():
+def test_index_from_another_program_is_verified():
     write_numbers("a", 20)
     call("index", "--dali", "a")
     text = Path("a.idx").read_text()

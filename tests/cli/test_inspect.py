@@ -65,7 +65,7 @@ class TestTFRecords:
         assert result["image"]["format"] == "JPEG, PNG"
         assert report["first"][0]["values"]["n"] == [-3]
 
-    def test_report_as_text(self):
+    def test_report_can_be_printed_as_text(self):
         write_records(
             "a.gz", [example(n=n, text=b"word", image=image(seed=n)) for n in range(3)], "GZIP"
         )
@@ -150,7 +150,7 @@ class TestTFRecords:
         [steps] = report["feature_lists"]
         assert (steps["name"], steps["lengths"], steps["most"]) == ("x", [4, 4], 3.0)
 
-    def test_other_records_are_bytes(self):
+    def test_records_that_are_not_examples_are_shown_as_bytes(self):
         write_records("a", [b"", b"\xff\xff\xff"])
         [report] = inspected("a")
         assert (report["examples"], report["no_examples"]) == ("bytes", 2)
@@ -187,7 +187,7 @@ class TestOtherKinds:
         assert (report["kind"], report["count"]) == ("csv", 2)
         assert features_of(report).keys() == {"n", "x"}
 
-    def test_line_with_a_wrong_number_of_fields_is_damage(self):
+    def test_line_with_a_wrong_number_of_fields_counts_as_damage(self):
         Path("a").write_text("n,x\n1,2\n3,4\n5\n7,8\n9,10\n")
         [report] = inspected("a", code=1)
         assert (report["count"], report["damage"][0]["record"]) == (4, 3)
@@ -226,7 +226,7 @@ class TestOtherKinds:
         assert (result["none"]["type"], result["none"]["share"]) == ("string", 0.0)
         assert call("inspect", "a").exit_code == 0
 
-    def test_image_has_size_and_format(self):
+    def test_image_size_and_format_are_shown(self):
         Path("a").write_bytes(image("JPEG", (30, 20)))
         [report] = inspected("a")
         assert (report["format"], report["width"], report["height"]) == ("JPEG", 30, 20)
@@ -265,7 +265,7 @@ class TestOtherKinds:
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("csv", 2)
 
-    def test_truncated_compressed_data_is_damage(self):
+    def test_truncated_compressed_data_counts_as_damage(self):
         Path("a").write_bytes(gzip.compress(b"n,x\n" + b"1,2\n" * 10_000)[:-20])
         [report] = inspected("a", code=1)
         assert report["kind"] == "csv"
@@ -302,7 +302,7 @@ class TestSeveralFiles:
         done = call("verify", "d")
         assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
 
-    def test_folder_has_a_summary(self):
+    def test_folder_is_summarized(self):
         for number in range(120):
             folder = Path("d", f"class {number % 30:02}")
             folder.mkdir(parents=True, exist_ok=True)
@@ -364,7 +364,7 @@ class TestSeveralFiles:
         assert "./a; Permission denied" in done.stderr
 
 
-def test_examples_of_a_folder_are_shown_on_request(here):
+def test_folder_examples_are_shown_on_request(here):
     for name in ("a", "b"):
         Path("pages", name).mkdir(parents=True)
         Path("pages", name, "n.csv").write_text(f"name\n{name}1\n{name}2\n")
@@ -374,7 +374,7 @@ def test_examples_of_a_folder_are_shown_on_request(here):
     assert names == ['name: "a1"', 'name: "a2"', 'name: "b1"']
 
 
-def test_record_with_a_huge_false_length_needs_no_memory(here):
+def test_record_that_claims_a_huge_length_needs_no_memory(here):
     length = struct.pack("<Q", 1 << 62)
     Path("a.tfrecord").write_bytes(length + bytes(4))
     [report] = inspected("a.tfrecord", code=1)

@@ -90,7 +90,7 @@ def test_packed_rows_list_the_records_of_their_documents():
     assert sorted(results) == sorted(number for row in numbers for number in row)
 
 
-def test_unbatched_examples_are_steps():
+def test_each_unbatched_example_is_a_step():
     state_of("window", 5)
     lines = replayed("window", "--batches", "3", "--json")
     assert [len(step) for step in records_of(lines)] == [1, 1, 1]
@@ -119,14 +119,14 @@ def test_array_rows_have_no_offset():
         (("state.json", "--pipeline", "nowhere:train"), "nowhere: there is no such module"),
     ],
 )
-def test_mismatched_state_is_an_error(arguments, words):
+def test_mismatched_state_is_rejected(arguments, words):
     state_of("train", 3)
     done = call("replay", *arguments)
     assert done.exit_code == 1
     assert words in done.stderr
 
 
-def test_pipeline_of_a_module_can_be_replayed(monkeypatch):
+def test_pipeline_from_a_module_can_be_replayed(monkeypatch):
     state_of("train", 3)
     done = call("replay", "state.json", "--pipeline", "pipes:train")
     assert (done.exit_code, done.stderr) == (0, "")

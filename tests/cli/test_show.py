@@ -47,12 +47,12 @@ def test_page_shows_stages_and_examples(name, options, output):
     assert f"pipes.py:{name}" in made.texts
 
 
-def test_module_can_be_named():
+def test_pipeline_can_be_imported_from_a_module():
     done = run("show", "pipes:train")
     assert (done.returncode, done.stdout) == (0, "train.html: 4 examples\n")
 
 
-def test_page_loads_nothing():
+def test_page_loads_no_external_resources():
     call("show", "pipes.py:train")
     made = Elements(Path("train.html").read_text())
     assert "script" not in made.tags
@@ -65,7 +65,7 @@ def test_page_loads_nothing():
     ("name", "message"),
     [("fails", "ZeroDivisionError"), ("missing", "nowhere"), ("nothing", "has no nothing")],
 )
-def test_failure_is_one_line(name, message):
+def test_failure_is_reported_in_one_line(name, message):
     done = call("show", f"pipes.py:{name}")
     assert done.exit_code == 1
     assert message in done.stderr

@@ -260,7 +260,7 @@ def test_every_source_has_a_position_text():
     assert set(source_functions.__all__) <= named
 
 
-def test_unknown_position_is_shown_with_its_numbers():
+def test_unknown_position_is_shown_as_raw_numbers():
     state = state_of(reads().batch(4), 2)
     checkpoint = last_checkpoint(state["place"])
     lines = list(position.position_lines(["tfrecords()", "sorted()"], checkpoint))

@@ -71,7 +71,7 @@ def test_running_process_is_shown(start):
     assert any(line.strip().startswith("batch") for line in lines[4:])
 
 
-def test_all_processes_are_shown_without_a_number(start):
+def test_all_processes_are_shown_without_a_process_id(start):
     children = [start(HEADRACE_TOP="1") for _ in range(2)]
     document = json.loads(call("top", "--json").stdout)
     processes = {one["process"]: one for one in document["processes"]}
@@ -115,7 +115,7 @@ def test_command_that_cannot_be_started_is_an_error():
     assert "./nothing: No such file or directory." in done.stderr
 
 
-def test_command_cannot_be_measured_once():
+def test_once_cannot_be_combined_with_a_command():
     assert call("top", "--once", "python", "train.py").exit_code == 2
 
 
@@ -146,7 +146,7 @@ def report(count, seconds, busy):
     return {"process": 7, "command": ["train.py", "\x1b[31m"], "iterations": [iteration]}
 
 
-def test_rates_are_those_of_the_last_interval():
+def test_rates_cover_the_last_interval():
     measurements = Measurements()
     measurements.add([report(100, 10.0, 5.0)])
     assert "10.0 batches/s, 100 batches in 10 s" in "\n".join(lines_of(measurements))
@@ -158,13 +158,13 @@ def test_rates_are_those_of_the_last_interval():
     assert lines[5].split() == ["map(<b>f</b>)", "[########", "]", "75%", "300.0", "60.0", "KiB"]
 
 
-def test_process_without_pipelines_is_named():
+def test_process_without_pipelines_says_so():
     measurements = Measurements()
     measurements.add([{"process": 7, "command": [], "iterations": []}])
     assert list(lines_of(measurements)) == ["No pipeline is running."]
 
 
-def test_ctrl_c_leaves_the_other_screen(start):
+def test_ctrl_c_leaves_the_alternate_screen(start):
     child = start(HEADRACE_TOP="1")
     leader, follower = pty.openpty()
     shown = b""

@@ -29,7 +29,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("name", "number"), NUMBERS.items())
-def test_each_type_has_the_name_and_number_of_tensorflow(name, number):
+def test_each_type_has_its_tensorflow_name_and_number(name, number):
     dtype = getattr(dtypes, name)
     assert (dtype.name, dtype.as_datatype_enum, int(dtype)) == (name, number, number)
     assert as_dtype(name) is dtype
@@ -60,7 +60,7 @@ def test_as_dtype_converts_any_type_name(value, name):
 
 
 @pytest.mark.parametrize("value", [int, str, complex, None, "foo", 1000, [], np.datetime64])
-def test_as_dtype_rejects_other_values(value):
+def test_as_dtype_rejects_values_that_are_not_types(value):
     with pytest.raises(TypeError, match=r"Cannot convert value .* to a TensorFlow DType"):
         as_dtype(value)
 

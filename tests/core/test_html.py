@@ -27,16 +27,16 @@ def test_hidden_characters_become_visible():
     assert tag("p", "a\u202eb") == "<p>a\\u202eb</p>"
 
 
-def test_html_is_not_escaped_again():
+def test_html_is_not_escaped_twice():
     assert tag("p", tag("b", "x")) == "<p><b>x</b></p>"
     assert tag("p", Html("<i>y</i>")) == "<p><i>y</i></p>"
 
 
-def test_attributes_that_are_none_are_left_out():
+def test_none_attributes_are_omitted():
     assert tag("img", src="data:,", alt=None) == '<img src="data:,">'
 
 
-def test_page_forbids_everything_that_is_not_inside_it():
+def test_page_forbids_external_resources():
     text = page("title", "content")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     assert "default-src &#x27;none&#x27;" in policy
@@ -52,11 +52,11 @@ def test_style_is_part_of_a_fragment():
 @pytest.mark.parametrize(
     ("share", "width"), [(0.25, "25%"), (-1.0, "0%"), (7.0, "100%"), (1.0, "100%")]
 )
-def test_bars_are_between_empty_and_full(share, width):
+def test_bar_width_is_clamped_to_empty_and_full(share, width):
     assert f"width:{width}" in bar(share)
 
 
-def test_histogram_shows_every_count_that_is_not_zero():
+def test_histogram_shows_every_nonzero_count():
     made = Elements(figures([0, 1, 1000], "three"))
     assert made.tags.count("rect") == 2
     assert made.texts == ["three"]

@@ -36,7 +36,7 @@ def cores_of(tmp_path, monkeypatch):
         ({"a/b/cpu.max": "nothing"}, 64),
     ],
 )
-def test_smallest_limit_of_all_cgroups_counts(cores_of, files, expected):
+def test_smallest_cgroup_limit_applies(cores_of, files, expected):
     assert cores_of("0::/a/b\n", files) == expected
 
 
@@ -50,7 +50,7 @@ def test_cgroup_path_from_outside_a_container_uses_the_mount(cores_of):
     assert cores_of("0::/kubepods/pod1/x\n", {"cpu.max": "300000 100000"}) == 3
 
 
-def test_all_processors_count_without_cgroups(cores_of, monkeypatch, tmp_path):
+def test_all_processors_are_used_without_cgroups(cores_of, monkeypatch, tmp_path):
     assert cores_of("", {}) == 64
     monkeypatch.setattr(processors, "_GROUPS", tmp_path / "missing")
     assert processors.num_cores() == 64

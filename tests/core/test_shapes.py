@@ -159,7 +159,7 @@ class TestTensorShape:
             ),
         ],
     )
-    def test_shape_contradictions_are_rejected_with_the_messages_of_tensorflow(self, call, words):
+    def test_shape_contradictions_are_rejected_with_tensorflow_messages(self, call, words):
         with pytest.raises(ValueError, match=words):
             call(TensorShape([2]))
 

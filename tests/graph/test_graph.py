@@ -105,7 +105,7 @@ class TestOperation:
         op.run(session=session)
         assert session.calls == [(op, {"a": 1}), (op, None)]
 
-    def test_operation_rejects_a_session_of_another_graph(self):
+    def test_operation_rejects_a_session_of_a_different_graph(self):
         op, stranger = make(Graph()), Recorder(Graph())
         with pytest.raises(ValueError, match="Cannot use the given session to execute operation"):
             op.run(session=stranger)
@@ -175,7 +175,7 @@ class TestTensor:
         assert x.eval(session=session) == "result"
         assert session.calls == [(x, {"a": 1}), (x, None)]
 
-    def test_tensor_rejects_a_session_of_another_graph(self):
+    def test_tensor_rejects_a_session_of_a_different_graph(self):
         x, stranger = make(Graph()).outputs[0], Recorder(Graph())
         with pytest.raises(ValueError, match="Cannot use the given session to evaluate tensor"):
             x.eval(session=stranger)
@@ -279,7 +279,7 @@ class TestLookup:
         with pytest.raises(error, match=re.escape(words)):
             call(graph)
 
-    def test_elements_of_another_graph_are_rejected(self, graph):
+    def test_elements_of_a_different_graph_are_rejected(self, graph):
         stranger = make(Graph(), "z")
         with pytest.raises(
             ValueError, match=re.escape('Tensor Tensor("z:0", shape=(2, ?), dtype=int32) is not an')

@@ -34,7 +34,7 @@ class TestNames:
             "FOO_2",
         ]
 
-    def test_unique_name_can_leave_the_name_free(self):
+    def test_unique_name_can_skip_reserving_the_name(self):
         graph = Graph()
         assert graph.unique_name("x", mark_as_used=False) == "x"
         assert graph.unique_name("x") == "x"
@@ -179,7 +179,7 @@ class TestControlDependencies:
             (make(Graph(), "z"), ValueError, "is not an element of this graph"),
         ],
     )
-    def test_control_dependencies_reject_other_types(self, item, error, words):
+    def test_control_dependencies_reject_values_that_are_not_operations(self, item, error, words):
         with pytest.raises(error, match=words):
             Graph().control_dependencies([item])
 

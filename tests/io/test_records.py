@@ -260,7 +260,7 @@ class TestOptions:
         assert read(tmp_path / "a", name) == [b"x"]
 
     @pytest.mark.parametrize("value", ["BZ2", "gzip", 3])
-    def test_other_compression_names_are_rejected(self, value, tmp_path):
+    def test_unknown_compression_names_are_rejected(self, value, tmp_path):
         text = re.escape(f'Not a valid compression_type: "{value}"')
         for call in (
             TFRecordOptions,
@@ -270,7 +270,7 @@ class TestOptions:
             with pytest.raises(ValueError, match=text):
                 call(value)
 
-    def test_options_have_the_arguments_of_tensorflow(self):
+    def test_options_accept_tensorflow_arguments(self):
         assert vars(TFRecordOptions(GZIP, 0, 1, 2, 15, 4, 8, 6, 3)) == {
             "compression_type": GZIP,
             "flush_mode": 0,

@@ -36,7 +36,7 @@ def pipes():
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("backend", ["torch", "jax", "tensorflow"])
-def test_fit_trains_on_one_epoch_after_the_other(backend, pipes):
+def test_fit_trains_on_consecutive_epochs(backend, pipes):
     if find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")
     done = subprocess.run(

@@ -34,11 +34,11 @@ def test_sounds_have_the_requested_length(words, length):
     assert sounds[:, :, 0].tolist() == [row[:length] for row in rows]
 
 
-def test_single_sounds_come_without_batch_size(words):
+def test_sounds_are_not_batched_without_batch_size(words):
     assert [sound.shape for sound, _ in read(words, batch_size=None)] == [(3, 1), (2, 1)]
 
 
-def test_sounds_are_resampled_after_they_are_cut_off(tmp_path):
+def test_sounds_are_resampled_after_truncation(tmp_path):
     tone = (20_000 * np.sin(np.arange(1000) / 20)).astype(np.int16)[:, None]
     write_wav(tmp_path / "a" / "1.wav", tone, rate=8_000)
     (sounds,) = read(tmp_path, labels=None, sampling_rate=16_000, output_sequence_length=500)
@@ -59,6 +59,6 @@ def test_sounds_are_resampled_after_they_are_cut_off(tmp_path):
         ({"label_mode": "x"}, "label_mode is 'x'"),
     ],
 )
-def test_wrong_arguments_are_named(words, arguments, message):
+def test_errors_name_the_wrong_argument(words, arguments, message):
     with pytest.raises(ValueError, match=message):
         read(words, **arguments)

@@ -35,7 +35,7 @@ CASES = [
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("backend", "epochs", "save_freq", "length", "kills"), CASES)
-def test_killed_training_has_the_losses_of_an_uninterrupted_one(
+def test_killed_training_matches_the_losses_of_an_uninterrupted_run(
     backend, epochs, save_freq, length, kills
 ):
     if find_spec(backend) is None:
@@ -86,7 +86,7 @@ def test_backup_is_deleted_at_the_end_unless_it_is_kept(tmp_path):
     assert model.history.epoch == [0]
 
 
-def test_backup_that_is_damaged_or_of_another_model_or_data_is_an_error(tmp_path):
+def test_damaged_or_mismatched_backup_is_rejected(tmp_path):
     def backup_of(pipe):
         data = hr.keras.adapter(pipe, "x", "y")
         return data, hr.keras.BackupAndRestore(data, tmp_path, 1, delete_checkpoint=False)
@@ -108,7 +108,7 @@ def test_backup_that_is_damaged_or_of_another_model_or_data_is_an_error(tmp_path
         fit(*backup_of(PIPE))
 
 
-def test_wrong_arguments_are_errors(tmp_path):
+def test_wrong_arguments_are_rejected(tmp_path):
     data = hr.keras.adapter(PIPE, "x", "y")
     with pytest.raises(TypeError, match="data is a list, expected the adapter"):
         hr.keras.BackupAndRestore([1], tmp_path)

@@ -48,7 +48,7 @@ def test_classes_are_sorted_and_files_within_them(pets):
     assert labels.tolist() == [0] * 4 + [1] * 8
 
 
-def test_labels_have_the_encoding_of_their_mode(pets):
+def test_label_mode_determines_the_encoding(pets):
     _, binary = next(iter(read(pets, label_mode="binary", class_names=["dog", "cat"])))
     assert binary.dtype == np.float32
     assert binary[6:10].tolist() == [[0], [0], [1], [1]]
@@ -71,7 +71,7 @@ def test_class_names_choose_the_classes(pets):
 
 
 @pytest.mark.parametrize("split", [0.2, 0.5])
-def test_split_is_that_of_keras(pets, split, capsys):
+def test_split_matches_keras(pets, split, capsys):
     order = np.random.RandomState(7).permutation(12)
     names = np.array([0, 3, 6, 9, 1, 2, 4, 5, 7, 8, 10, 11])[order].tolist()
     num_train = 12 - int(split * 12)
@@ -116,7 +116,7 @@ def test_directory_has_a_length_and_resumes_at_any_batch(pets):
     assert [batch["image"].tolist() for batch in again] == expected
 
 
-def test_formats_and_colours(tmp_path):
+def test_every_format_and_colour_mode_is_read(tmp_path):
     colours = np.zeros((2, 4, 3), np.uint8)
     colours[0, 0], colours[1, 3] = (10, 200, 30), (0, 0, 255)
     write_image(tmp_path / "x" / "a.PNG", colours)
@@ -141,7 +141,7 @@ def resized(tmp_path, image, **arguments):
     return next(iter(read(tmp_path, labels=None, **arguments)))[0]
 
 
-def test_images_are_resized_between_the_centres_of_pixels(tmp_path):
+def test_resizing_aligns_pixel_centres(tmp_path):
     image = np.arange(16, dtype=np.uint8).reshape(4, 4, 1).repeat(3, 2)
     bilinear = resized(tmp_path, image, image_size=2)
     assert bilinear[:, :, 0].tolist() == [[2.5, 4.5], [10.5, 12.5]]
@@ -153,7 +153,7 @@ def test_images_are_resized_between_the_centres_of_pixels(tmp_path):
     assert (first.shape, first[0].tolist()) == ((3, 2, 2), bilinear[:, :, 0].tolist())
 
 
-def test_proportions_are_kept_by_a_crop_or_a_pad(tmp_path):
+def test_crop_and_pad_keep_the_aspect_ratio(tmp_path):
     image = np.arange(8, dtype=np.uint8).reshape(2, 4, 1).repeat(3, 2)
     cropped = resized(tmp_path, image, crop_to_aspect_ratio=True)
     assert cropped[:, :, 0].tolist() == [[1, 2], [5, 6]]
@@ -161,7 +161,7 @@ def test_proportions_are_kept_by_a_crop_or_a_pad(tmp_path):
     assert padded[:, :, 0].tolist() == [[0] * 4, [0, 1, 2, 3], [4, 5, 6, 7], [0] * 4]
 
 
-def test_single_images_come_without_batch_size(pets):
+def test_images_are_not_batched_without_batch_size(pets):
     image, label = next(iter(read(pets, batch_size=None)))
     assert (image.shape, label) == ((2, 2, 3), 0)
 
@@ -175,19 +175,19 @@ def test_links_are_followed_on_request(tmp_path):
     assert [path.rpartition("cat/")[2] for path in paths] == ["0.png", "more/1.png"]
 
 
-def test_names_that_look_like_patterns_are_names(tmp_path):
+def test_names_that_look_like_patterns_are_taken_literally(tmp_path):
     for name in ("[a]/*.png", "[a]/{1,2}.png", "a/1.png"):
         write_image(tmp_path / name, picture(1, 3, 3))
     assert len(next(iter(read(tmp_path)))[1]) == 3
 
 
-def test_pipeline_of_the_result_can_be_extended(pets):
+def test_returned_pipeline_can_be_extended(pets):
     pipe = read(pets).pipeline.map(lambda batch: {**batch, "image": batch["image"] / 2})
     images, _ = next(iter(adapter(pipe)))
     assert images[:3, 0, 0, 0].tolist() == [0, 1.5, 3]
 
 
-def test_damaged_image_is_an_error_that_names_the_file(pets):
+def test_error_for_a_damaged_image_names_the_file(pets):
     write(pets / "cat" / "03.png", b"\x89PNG\r\n\x1a\n and no more")
     with pytest.raises(InvalidArgumentError, match=r"cat/03\.png"):
         list(read(pets))
@@ -227,7 +227,7 @@ def test_damaged_image_is_an_error_that_names_the_file(pets):
         ({"validation_split": 0.01, "subset": "both"}, "leaves no file for validation"),
     ],
 )
-def test_wrong_arguments_are_named(pets, arguments, words):
+def test_errors_name_the_wrong_argument(pets, arguments, words):
     with pytest.raises(ValueError, match=words):
         read(pets, **arguments)
 

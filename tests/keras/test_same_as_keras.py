@@ -71,7 +71,7 @@ def compare(name, *arguments, **options):
     "proportions", ["stretched", "crop_to_aspect_ratio", "pad_to_aspect_ratio"]
 )
 @pytest.mark.parametrize("method", [*METHODS, "gaussian", "mitchellcubic"])
-def test_resized_images(root, method, proportions):
+def test_resized_images_match_keras(root, method, proportions):
     options = {"interpolation": method, "shuffle": False, "image_size": (24, 33)}
     if proportions != "stretched":
         options[proportions] = True
@@ -82,7 +82,7 @@ def test_resized_images(root, method, proportions):
 
 @pytest.mark.parametrize("colours", ["rgb", "rgba", "grayscale"])
 @pytest.mark.parametrize("labels", ["int", "binary", "categorical", None])
-def test_colours_and_labels(root, colours, labels):
+def test_colours_and_labels_match_keras(root, colours, labels):
     options = {"image_size": 20, "shuffle": False, "batch_size": 4, "data_format": "channels_first"}
     options |= {"color_mode": colours, "label_mode": labels}
     compare("image_dataset_from_directory", root / "pngs", **options)
@@ -91,7 +91,7 @@ def test_colours_and_labels(root, colours, labels):
 @pytest.mark.parametrize("split", [0.2, 0.4, 0.7])
 @pytest.mark.parametrize("subset", ["training", "validation", "both"])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_splits(root, split, subset, shuffle):
+def test_splits_match_keras(root, split, subset, shuffle):
     options = {"validation_split": split, "subset": subset, "shuffle": shuffle, "seed": 11}
     compare("image_dataset_from_directory", root / "images", image_size=(4, 4), **options)
     compare("text_dataset_from_directory", root / "texts", **options)
@@ -107,7 +107,7 @@ def test_splits(root, split, subset, shuffle):
         {"labels": [3, 1, 1] * 3, "label_mode": "categorical"},
     ],
 )
-def test_texts(root, options):
+def test_texts_match_keras(root, options):
     compare("text_dataset_from_directory", root / "texts", shuffle=False, **options)
 
 
@@ -121,7 +121,7 @@ def test_texts(root, options):
         {"batch_size": 2, "labels": None},
     ],
 )
-def test_sounds(root, options):
+def test_sounds_match_keras(root, options):
     compare("audio_dataset_from_directory", root / "sounds", shuffle=False, **options)
 
 
@@ -135,7 +135,7 @@ def test_sounds(root, options):
     ],
 )
 @pytest.mark.parametrize("has_targets", [False, True])
-def test_windows(options, has_targets):
+def test_windows_match_keras(options, has_targets):
     for series in (np.arange(100.0), np.arange(300).reshape(100, 3), list(range(100))):
         targets = np.arange(100, dtype=np.float32) if has_targets else None
         compare("timeseries_dataset_from_array", series, targets, **options)

@@ -15,7 +15,7 @@ def reviews(tmp_path):
     return tmp_path
 
 
-def test_texts_are_the_bytes_of_the_files(reviews, capsys):
+def test_texts_are_the_raw_bytes_of_the_files(reviews, capsys):
     data = text_dataset_from_directory(reviews, shuffle=False)
     assert capsys.readouterr().out == "Found 2 files belonging to 2 classes.\n"
     assert data.class_names == ["bad", "good"]
@@ -24,7 +24,7 @@ def test_texts_are_the_bytes_of_the_files(reviews, capsys):
     assert labels.tolist() == [0, 1]
 
 
-def test_texts_are_cut_off_after_bytes(reviews):
+def test_texts_are_truncated_at_a_byte_limit(reviews):
     data = text_dataset_from_directory(reviews, labels=None, max_length=3, shuffle=False)
     assert next(iter(data)).tolist() == [b"nic", b"fin"]
     data = text_dataset_from_directory(reviews, labels=None, max_length=0, batch_size=None)
@@ -50,6 +50,6 @@ def test_tokenized_texts_can_be_trained_on(reviews):
         ({"subset": "both"}, "validation_split is None and subset is 'both'"),
     ],
 )
-def test_wrong_arguments_are_named(reviews, arguments, words):
+def test_errors_name_the_wrong_argument(reviews, arguments, words):
     with pytest.raises(ValueError, match=words):
         text_dataset_from_directory(reviews, **arguments)

@@ -10,14 +10,14 @@ def rows(data):
     return [row for batch in data for row in np.asarray(batch).tolist()]
 
 
-def test_windows_have_a_stride_and_a_rate():
+def test_windows_follow_the_stride_and_the_sampling_rate():
     data = windows_of(np.arange(99), None, 10, sequence_stride=3, sampling_rate=2)
     expected = [list(range(start, start + 20, 2)) for start in range(0, 81, 3)]
     assert rows(data) == expected
     assert (len(data), data.batch_size) == (1, 128)
 
 
-def test_targets_are_those_of_the_first_steps():
+def test_each_window_has_the_target_of_its_first_step():
     series = np.arange(20, dtype=np.float32).reshape(10, 2)
     data = windows_of(series, np.arange(10) * 10, 3, sequence_stride=2, batch_size=3)
     batches = list(data)
@@ -26,14 +26,14 @@ def test_targets_are_those_of_the_first_steps():
     assert batches[1][0].tolist() == [series[6:9].tolist()]
 
 
-def test_range_limits_the_steps():
+def test_index_range_limits_the_steps():
     data = windows_of(np.arange(10), np.arange(10), 2, start_index=3, end_index=7, batch_size=None)
     pairs = [(window.tolist(), int(target)) for window, target in data]
     assert pairs == [([3, 4], 3), ([4, 5], 4), ([5, 6], 5)]
     assert rows(windows_of(np.arange(6), None, 3, end_index=4)) == [[0, 1, 2], [1, 2, 3]]
 
 
-def test_lists_have_the_types_of_tensorflow():
+def test_lists_have_tensorflow_types():
     window, target = next(iter(windows_of([1, 2, 3], [0.5, 1.5, 2.5], 2)))
     assert (window.dtype, target.dtype) == (np.int32, np.float32)
     assert next(iter(windows_of(np.arange(3.0), None, 2))).dtype == np.float64
@@ -48,7 +48,7 @@ def test_shuffled_windows_stay_with_their_targets():
     assert all(window.tolist() == [n, n + 1, n + 2] for epoch in epochs for window, n in epoch)
 
 
-def test_long_windows_need_no_memory_of_their_own():
+def test_long_windows_need_no_extra_memory():
     data = windows_of(np.arange(2_000_000), None, 1_000_000, sampling_rate=2, batch_size=1)
     window = next(iter(data))
     assert (window.shape, window[0, -1]) == ((1, 1_000_000), 1_999_998)
@@ -71,6 +71,6 @@ def test_long_windows_need_no_memory_of_their_own():
         ({"format": "grain"}, "format is 'grain', expected 'tf'"),
     ],
 )
-def test_wrong_arguments_are_named(arguments, words):
+def test_errors_name_the_wrong_argument(arguments, words):
     with pytest.raises(ValueError, match=words):
         windows_of(**{"data": np.arange(10), "targets": None, "sequence_length": 3} | arguments)

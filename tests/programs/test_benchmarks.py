@@ -239,7 +239,7 @@ def test_contender_that_loses_examples_fails():
         assert result.rates == ([] if failure else [1.0])
 
 
-def test_run_is_repeated_if_the_machine_changes_its_speed(monkeypatch):
+def test_run_is_repeated_if_the_speed_of_the_machine_changes(monkeypatch):
     program = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
     times = iter([1.0, 1.4, 1.0, 1.1, *[1.4] * 6])
     monkeypatch.setattr(machine_speed, "loop_seconds", lambda: next(times))
@@ -415,7 +415,7 @@ def test_functions_are_measured_with_their_limit(monkeypatch):
     ],
     ids=lambda each: each if isinstance(each, str) else f"{each.name}-{each.task}",
 )
-def test_each_program_of_functions_makes_all_results(workload, key):
+def test_each_functions_program_yields_all_results(workload, key):
     if workload.task.startswith("releases"):
         pytest.importorskip("cv2")
     [program] = [program for program in workload.programs if program.key == key]
@@ -432,7 +432,7 @@ def test_each_program_of_functions_makes_all_results(workload, key):
     assert json.loads(run.output)["count"] == 70
 
 
-def test_pool_by_hand_permutes_the_pictures_of_each_epoch():
+def test_hand_written_pool_shuffles_the_pictures_in_each_epoch():
     count = 2 * worker_processes.NUM_PICTURES
     first, second = np.concatenate(list(worker_processes.indices(count))).reshape(2, -1)
     assert sorted(first) == sorted(second) == list(range(worker_processes.NUM_PICTURES))
@@ -443,7 +443,7 @@ def test_pool_by_hand_permutes_the_pictures_of_each_epoch():
 @pytest.mark.parametrize("producers", [1, 3])
 @pytest.mark.parametrize("batch", [1, 128])
 @pytest.mark.parametrize("way", ["run", "runner"])
-def test_flow_through_a_queue_loses_nothing(way, batch, producers):
+def test_queue_benchmark_loses_no_element(way, batch, producers):
     arguments = [f"--batch={batch}", f"--producers={producers}"]
     figures = figures_of_queue("graph", "headrace", way, *arguments)
     assert figures["count"] % batch == 0

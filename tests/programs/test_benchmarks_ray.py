@@ -9,7 +9,7 @@ FREE = Constants(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
 SETTING = Setting(4, 4, 0.1, 0.0, 1000, 0.0, num_steps=100, network_bytes_s=1e12, jitter=0.0)
 
 
-def test_readers_without_overhead_add_up_their_rates():
+def test_rates_of_readers_without_overhead_add_up():
     assert simulate(SETTING, FREE).rate == pytest.approx(40, rel=0.01)
     assert simulate(replace(SETTING, num_readers=2), FREE).rate == pytest.approx(20, rel=0.02)
 

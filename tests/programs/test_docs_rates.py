@@ -74,7 +74,7 @@ def test_table_of_one_workload_replaces_its_rows():
     assert others_of(rows) == [("DataLoader", "4", False), ("pyarrow and NumPy", "5", True)]
 
 
-def test_pipeline_is_compared_where_old_programs_are_measured_too():
+def test_pipeline_is_compared_if_old_programs_are_also_measured():
     text = """
 ### W4. Lines: parse
 

@@ -43,7 +43,7 @@ def test_record_lists_every_file_with_its_digest_and_comes_last(
     assert rows[-1] == [f"{INFO}/RECORD", "", ""]
 
 
-def test_same_files_give_the_same_bytes_whatever_their_times(
+def test_wheel_does_not_depend_on_file_times(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

@@ -25,26 +25,26 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_notes_are_the_section_of_the_version(root: Path) -> None:
+def test_notes_match_the_section_of_the_version(root: Path) -> None:
     assert release_notes("v0.2.0", root) == "- `windows` is new.\n"
 
 
-def test_the_project_has_notes_for_its_version() -> None:
+def test_project_has_notes_for_its_version() -> None:
     assert "### Pipelines" in release_notes("")
 
 
-def test_another_tag_is_an_error(root: Path) -> None:
+def test_mismatched_tag_is_rejected(root: Path) -> None:
     with pytest.raises(ValueError, match=r"the tag is v0\.3\.0, but Cargo\.toml has version 0\.2"):
         release_notes("v0.3.0", root)
 
 
-def test_a_version_without_notes_is_an_error(root: Path) -> None:
+def test_version_without_notes_is_rejected(root: Path) -> None:
     (root / "CHANGELOG.md").write_text("# Changelog\n")
     with pytest.raises(ValueError, match=r"no section '## 0\.2\.0'"):
         release_notes("v0.2.0", root)
 
 
-def test_a_tag_is_rejected_while_the_changelog_calls_it_unpublished(root: Path) -> None:
+def test_tag_marked_unpublished_in_the_changelog_is_rejected(root: Path) -> None:
     changelog = CHANGELOG.replace("## 0.2.0", "## 0.2.0 (not yet published)")
     (root / "CHANGELOG.md").write_text(changelog)
     with pytest.raises(ValueError, match="not yet published"):

@@ -63,6 +63,6 @@ def test_dataset_becomes_a_pipeline():
     assert same(list(pipe.resume(state)), batches[1:])
 
 
-def test_from_dataset_rejects_other_values():
+def test_from_dataset_rejects_values_that_are_not_datasets():
     with pytest.raises(TypeError, match="from_dataset: got list, expected a ray"):
         hray.from_dataset([])

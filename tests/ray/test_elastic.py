@@ -61,7 +61,7 @@ def slow(batch):
     return {"number": batch["number"], "total": total[None] * np.ones(len(batch["number"]))}
 
 
-def test_autoscaling_adds_readers_where_trainers_wait():
+def test_autoscaling_adds_readers_for_waiting_trainers():
     pipe = hr.arrays({"number": np.arange(200_000)}).batch(10).map(slow)
     with hray.serve(pipe, num_readers=1, autoscale=(1, 3)) as feed:
         batches = iter(feed)

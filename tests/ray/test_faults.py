@@ -176,7 +176,7 @@ def test_killed_head_changes_no_batch(cluster):
     check_continues(inputs, batches, pipe)
 
 
-def test_batch_is_delivered_even_if_its_report_reaches_no_head(cluster):
+def test_batch_is_delivered_even_if_its_report_is_lost(cluster):
     pipe = images(4000)
     inputs = []
     with hray.serve(pipe, num_readers=2) as feed:

@@ -93,7 +93,7 @@ class TestStorages:
             goes_on.set()
 
 
-class TestTheText:
+class TestText:
     def test_dump_is_returned_and_written_to_stderr(self, capsys):
         text = dump_waits()
         assert capsys.readouterr().err == text
@@ -102,7 +102,7 @@ class TestTheText:
         assert "in test_dump_is_returned_and_written_to_stderr" in text
         assert "in dump_waits" not in text
 
-    def test_object_that_fails_to_describe_itself_does_not_hide_the_rest(self, monkeypatch):
+    def test_object_whose_repr_fails_does_not_hide_the_rest(self, monkeypatch):
         def fail(self, waits):
             raise ArithmeticError("no words")
 

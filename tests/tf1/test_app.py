@@ -62,7 +62,7 @@ def test_invalid_command_line_is_an_error(flags, words, error, message):
     assert message in str(caught.value)
 
 
-def test_incorrect_uses_of_flags_are_errors(flags):
+def test_incorrect_uses_of_flags_are_rejected(flags):
     with pytest.raises(tf.flags.DuplicateFlagError, match=r"'steps' is defined twice.*How many"):
         tf.flags.DEFINE_integer("steps", 1, "Again.", flag_values=flags)
     with pytest.raises(tf.flags.IllegalFlagValueError, match="Expect argument to be a str"):

@@ -67,7 +67,7 @@ class TestSessions:
         assert sessions[0] is sessions[1]
         assert sessions[0].is_closed
 
-    def test_other_sessions_are_new(self, case):
+    def test_session_with_a_different_graph_is_not_cached(self, case):
         graph = tf.Graph()
         with graph.as_default():
             number = tf.constant(3)
@@ -77,7 +77,7 @@ class TestSessions:
         with case.session(graph=graph, use_gpu=True) as other:
             assert other is not session
 
-    def test_cached_session_rejects_another_graph_or_config(self, case):
+    def test_cached_session_rejects_a_different_graph_or_config(self, case):
         with case.cached_session():
             pass
         for arguments, what in (

@@ -15,7 +15,7 @@ def test_only_one_device_is_listed():
     assert tf.config.get_visible_devices() == [CPU]
 
 
-def test_another_device_is_rejected():
+def test_unknown_device_is_rejected():
     gpu = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
     with pytest.raises(
         ValueError, match=r"Unrecognized device: .*GPU:0.* The only device is .*CPU:0"

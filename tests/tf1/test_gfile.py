@@ -187,7 +187,7 @@ def test_files_and_directories_can_be_created_moved_and_removed(directory):
         (lambda: gfile.GFile("loop").read(), "UnknownError", "loop; Too many levels of symbolic"),
     ],
 )
-def test_impossible_operation_raises_the_error_of_tensorflow(directory, call, error, text):
+def test_impossible_operation_raises_the_same_error_as_tensorflow(directory, call, error, text):
     (directory / "loop").symlink_to("loop")
     with pytest.raises(getattr(tf.errors, error), match=re.escape(text)):
         call()

@@ -81,7 +81,7 @@ class TestTensorSpec:
         with pytest.raises(ValueError, match=r"should be a tf\.Tensor, got 3"):
             tf.TensorSpec.from_tensor(3)
 
-    def test_compatibility_of_tensor_specs(self):
+    def test_tensor_spec_compatibility_is_checked(self):
         spec = tf.TensorSpec([2, None], tf.int32)
         assert spec.is_compatible_with(np.zeros([2, 3], np.int32))
         assert spec.is_compatible_with(tf.placeholder(tf.int32))

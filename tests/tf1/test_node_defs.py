@@ -164,7 +164,7 @@ class TestGetAttr:
             tf.placeholder(tf.int32, name="x").op.get_attr("nope")
 
 
-class TestNamesAsBytes:
+class TestByteNames:
     def test_bytes_are_valid_names(self):
         with tf.name_scope(b"scope") as scope:
             assert scope == "scope/"
@@ -287,7 +287,7 @@ class TestContainers:
             session.run(queues[0].enqueue(1))
             assert session.run([queue.size() for queue in queues]) == [1, 0, 1]
 
-    def test_node_def_of_a_sparse_operation_has_the_attributes_of_tensorflow(self):
+    def test_node_def_of_a_sparse_operation_has_tensorflow_attributes(self):
         sparse = tf.SparseTensor([[0, 1]], [5.0], [2, 3])
         joined = tf.sparse_concat(-1, [sparse, sparse]).values.op
         assert (joined.node_def.op, attr(joined, "N")) == ("SparseConcat", ("i", 2))

@@ -121,7 +121,7 @@ def make_meta_graph():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_message_has_the_bytes_of_tensorflow(message, serialized):
+def test_message_bytes_match_tensorflow(message, serialized):
     assert message.SerializeToString(deterministic=True) == serialized
     assert type(message).FromString(serialized) == message
 

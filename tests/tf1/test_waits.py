@@ -143,8 +143,8 @@ ROWS = {
     ],
     "`session.run` of a reader or a `RecordInput`": [
         ("tf1/ops/readers/test_record_input.py", "test_many_threads_receive_each_record_once"),
-        (BLOCKING, "test_closing_wakes_a_reader_that_waits_for_names"),
-        (SESSION_WAITS, "test_warning_for_a_reader_that_waits_for_names"),
+        (BLOCKING, "test_closing_wakes_a_reader_that_waits_for_file_names"),
+        (SESSION_WAITS, "test_warning_for_a_reader_that_waits_for_file_names"),
         ("tf1/ops/readers/test_pipes.py", "test_closing_the_session_ends_a_read"),
         ("tf1/ops/readers/test_pipes.py", "test_timeout_ends_a_read"),
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c_ends_a_read"),

@@ -58,7 +58,7 @@ def test_an_exception_names_the_sample(error, text, batch_size):
     )
 
 
-def test_an_exception_with_a_text_of_its_own_gets_a_note():
+def test_an_exception_with_its_own_message_gets_a_note():
     with pytest.raises(NumberError) as raised:
         list(DataLoader(datasets.FailsAt(6, NumberError(1, 2)), 4))
     assert raised.value.args == (1, 2)
@@ -95,7 +95,7 @@ def refuse(batch):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_exception_of_collate_fn_names_the_samples(workers):
+def test_an_exception_in_collate_fn_names_the_samples(workers):
     loader = DataLoader(datasets.Numbers(), 2, collate_fn=refuse, num_workers=workers)
     with pytest.raises(ValueError, match=r"cannot collate \(at the samples with indices 0, 1\)"):
         next(iter(loader))
@@ -113,7 +113,7 @@ class Breaks(datasets.Counting):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_exception_of_an_iterator_names_the_item(workers):
+def test_an_exception_in_an_iterator_names_the_item(workers):
     loader = DataLoader(Breaks(), 2, num_workers=workers)
     with pytest.raises(ValueError, match=r"broken \(at item 3 of the iterator, counted from 0\)"):
         list(loader)
@@ -206,7 +206,7 @@ def slowly(batch):
     return batch
 
 
-def test_bottleneck_names_what_limits():
+def test_bottleneck_names_the_slow_part():
     loader = DataLoader(Slow(), 2)
     assert loader.bottleneck().startswith("nothing has been read yet")
     list(loader)

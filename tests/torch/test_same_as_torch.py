@@ -82,13 +82,13 @@ def epochs(make, number=2):
         lambda: {"batch_size": 4, "collate_fn": list},
     ],
 )
-def test_batches_seeds_and_draws(arguments, workers):
+def test_batches_seeds_and_draws_match(arguments, workers):
     check_same(epochs(lambda kind: kind(datasets.Draws(), num_workers=workers, **arguments())))
 
 
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("batch_size", [1, 4, None])
-def test_values_of_all_kinds(batch_size, workers):
+def test_values_of_all_kinds_match(batch_size, workers):
     check_same(
         epochs(lambda kind: kind(datasets.Kinds(), batch_size, num_workers=workers), number=1)
     )
@@ -97,7 +97,7 @@ def test_values_of_all_kinds(batch_size, workers):
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("prefetch", [1, 5])
-def test_workers(persistent, prefetch, workers):
+def test_batches_from_workers_match(persistent, prefetch, workers):
     check_same(
         epochs(
             lambda kind: kind(
@@ -117,7 +117,7 @@ def test_workers(persistent, prefetch, workers):
     ("context", "is_object"),
     [("fork", False), ("fork", True), ("spawn", True), ("forkserver", False)],
 )
-def test_multiprocessing_contexts(context, is_object):
+def test_multiprocessing_contexts_match(context, is_object):
     given = multiprocessing.get_context(context) if is_object else context
     check_same(
         epochs(
@@ -130,7 +130,7 @@ def test_multiprocessing_contexts(context, is_object):
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 2, None])
 @pytest.mark.parametrize("kind", [datasets.Counting, datasets.RandomStream])
-def test_iterable_datasets(kind, batch_size, persistent):
+def test_iterable_datasets_match(kind, batch_size, persistent):
     dataset = kind()
     for workers in (0, 2):
         check_same(
@@ -145,7 +145,7 @@ def test_iterable_datasets(kind, batch_size, persistent):
         )
 
 
-def test_iterable_datasets_of_other_lengths_in_each_worker():
+def test_iterable_datasets_with_uneven_workers_match():
     def program(kind):
         return sorted(n for batch in kind(datasets.Uneven(), 2, num_workers=2) for n in batch)
 
@@ -164,7 +164,7 @@ class ReadsInfo(datasets.Numbers):
         return self.length, torch.initial_seed(), torch.get_num_threads()
 
 
-def test_worker_init_fn_and_worker_info():
+def test_worker_init_fn_and_worker_info_match():
     for workers in (0, 2):
         check_same(
             epochs(lambda kind, n=workers: kind(ReadsInfo(), num_workers=n, worker_init_fn=setting))
@@ -190,12 +190,12 @@ def failing(worker):
         lambda kind, n: kind(datasets.Numbers(), sampler=3, num_workers=n),
     ],
 )
-def test_errors(make, workers):
+def test_errors_match(make, workers):
     check_same(epochs(lambda kind: make(kind, workers)))
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_a_loop_can_go_on_after_an_error(workers):
+def test_loops_that_continue_after_an_error_match(workers):
     def program(kind):
         batches, seen = (
             iter(kind(datasets.FailsAt(6, ValueError("no")), 4, num_workers=workers)),
@@ -252,7 +252,7 @@ class OwnDataset:
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_wrong_and_unusual_arguments(arguments):
+def test_wrong_and_unusual_arguments_match(arguments):
     arguments = {"dataset": datasets.Numbers(), **arguments}
     is_only_made = arguments.get("num_workers") == 70
 
@@ -275,7 +275,7 @@ class Announced(datasets.Counting):
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_the_length_of_an_iterable_dataset(workers):
+def test_length_of_an_iterable_dataset_matches(workers):
     dataset = Announced()
 
     def program(kind):
@@ -296,7 +296,7 @@ ATTRIBUTES = [
 ]
 
 
-def test_attributes():
+def test_attributes_match():
     dataset = datasets.Numbers()
 
     def program(kind):
@@ -317,11 +317,11 @@ def test_attributes():
 @pytest.mark.parametrize(
     "name", ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]
 )
-def test_attributes_that_cannot_be_set(name):
+def test_errors_for_read_only_attributes_match(name):
     check_same(lambda kind: setattr(kind(datasets.Numbers()), name, 1))
 
 
-def test_attributes_that_can_be_set():
+def test_attributes_that_can_be_set_match():
     def program(kind):
         loader = kind(datasets.Numbers())
         loader.num_workers, loader.prefetch_factor, loader.collate_fn = 2, 2, list
@@ -331,7 +331,7 @@ def test_attributes_that_can_be_set():
     check_same(program)
 
 
-def test_it_is_a_loader_of_pytorch():
+def test_loader_is_a_pytorch_data_loader():
     loader = DataLoader(datasets.Numbers(), num_workers=1)
     assert isinstance(loader, TorchLoader)
     data_loader = torch.utils.data.dataloader
@@ -346,14 +346,14 @@ def test_it_is_a_loader_of_pytorch():
     ]
 
 
-def test_out_of_order_batches_come_first():
+def test_out_of_order_batches_are_yielded_as_they_finish():
     loader = DataLoader(datasets.SlowAt(0, 10), 1, num_workers=2, in_order=False)
     received = [batch.item() for batch in loader]
     assert sorted(received) == list(range(10))
     assert received[0] == 1
 
 
-def test_two_loops_over_one_loader():
+def test_two_loops_over_one_loader_match():
     def program(kind):
         loader = kind(datasets.Numbers(), 4, num_workers=2)
         return list(zip(loader, loader, strict=True))
@@ -361,7 +361,7 @@ def test_two_loops_over_one_loader():
     check_same(program)
 
 
-def test_a_persistent_loop_that_is_abandoned():
+def test_abandoned_loop_with_persistent_workers_matches():
     def program(kind):
         loader = kind(datasets.Draws(), 2, num_workers=2, persistent_workers=True)
         for number, _ in enumerate(loader):
@@ -374,7 +374,7 @@ def test_a_persistent_loop_that_is_abandoned():
 
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("persistent", [False, True])
-def test_data_pipes(persistent, workers):
+def test_data_pipes_match_and_resume(persistent, workers):
     def make(kind):
         pipe = IterableWrapper(list(range(23))).shuffle().sharding_filter()
         is_kept = persistent and workers > 0
@@ -391,7 +391,7 @@ def test_data_pipes(persistent, workers):
     assert [batch.tolist() for batch in again] == expected[3:]
 
 
-def test_sharing_of_values_with_workers():
+def test_values_shared_with_workers_match():
     def program(kind):
         counter = multiprocessing.Value("i", 0)
 
@@ -407,7 +407,7 @@ def test_sharing_of_values_with_workers():
     check_same(program)
 
 
-def test_a_subclass_may_change_the_loader():
+def test_subclasses_that_change_the_loader_match():
     def program(kind):
         class Doubling(kind):
             def __iter__(self):
@@ -418,7 +418,7 @@ def test_a_subclass_may_change_the_loader():
     check_same(program)
 
 
-def test_batches_as_lists_of_one_call():
+def test_datasets_with_getitems_match():
     class Many(datasets.Numbers):
         def __getitems__(self, indices):
             return [10 * index for index in indices]

@@ -199,7 +199,7 @@ def test_resuming_draws_nothing_from_the_global_generators(workers):
     assert generators() == before
 
 
-def test_a_state_at_the_end_draws_as_the_next_epoch_does_after_restoring_the_generators():
+def test_a_state_at_the_end_of_an_epoch_resumes_with_the_next_one():
     seed(3)
     loader = DataLoader(datasets.Numbers(), 3, shuffle=True)
     list(loader)
@@ -261,7 +261,7 @@ def test_a_state_without_order_loses_and_repeats_nothing():
     assert sorted(first + rest) == list(range(40))
 
 
-def test_an_abandoned_loop_leaves_its_state():
+def test_an_abandoned_loop_can_be_resumed_from_its_state():
     for workers in ({}, {"num_workers": 2}):
         loader = DataLoader(datasets.Numbers(), 2, **workers)
         for number, _ in enumerate(loader):
@@ -285,7 +285,7 @@ def test_a_loaded_state_is_returned_until_the_loop_begins():
     assert next(iter(again)).tolist() == [2, 3]
 
 
-def test_a_state_has_the_keys_of_torchdata():
+def test_a_state_has_torchdata_keys():
     loader = DataLoader(datasets.KeepsPosition(), 2)
     next(iter(loader))
     state = loader.state_dict()
@@ -310,7 +310,7 @@ def test_a_state_has_the_keys_of_torchdata():
         ({"dataset": datasets.Counting()}, "saved with dataset='map'"),
     ],
 )
-def test_a_state_of_another_loader_is_rejected(changed, text):
+def test_a_state_of_a_different_loader_is_rejected(changed, text):
     arguments = {"dataset": datasets.Numbers(), "batch_size": 3}
     loader = DataLoader(**arguments)
     next(iter(loader))
@@ -327,6 +327,6 @@ def test_a_state_of_another_loader_is_rejected(changed, text):
         (None, "got NoneType, expected a result of state_dict"),
     ],
 )
-def test_what_is_no_state_is_rejected(state, text):
+def test_a_value_that_is_not_a_state_is_rejected(state, text):
     with pytest.raises(ValueError, match=text):
         DataLoader(datasets.Numbers()).load_state_dict(state)

@@ -104,7 +104,7 @@ def test_a_batch_may_be_larger_than_dev_shm():
     assert output.split() == ["64", "600", "0"]
 
 
-def test_the_memory_of_workers_stays_the_same_over_epochs():
+def test_the_memory_of_workers_does_not_grow_over_epochs():
     output = run(
         """
         from pathlib import Path
@@ -150,7 +150,7 @@ class Cached(datasets.Numbers):
         return batch.clone()
 
 
-def test_what_a_dataset_keeps_does_not_change():
+def test_samples_kept_by_a_dataset_do_not_change():
     list(DataLoader(Cached(), 2, num_workers=1))
 
 
@@ -191,7 +191,7 @@ def as_it_is(sample):
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")
-def test_tensors_and_arrays_of_any_kind_arrive_as_they_were():
+def test_tensors_and_arrays_of_any_kind_arrive_unchanged():
     dataset = Views()
     loader = DataLoader(dataset, batch_size=None, num_workers=2, collate_fn=as_it_is)
     for index, got in enumerate(loader):
@@ -226,7 +226,7 @@ def test_a_default_device_changes_no_batch():
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, "exit", "SystemExit"])
-def test_a_worker_that_ends_is_an_error_that_names_the_sample(how):
+def test_error_for_a_worker_that_exits_names_the_sample(how):
     loader = DataLoader(datasets.EndsAt(17, how), batch_size=4, num_workers=2)
     batches, received = iter(loader), []
     workers = pids(batches)
@@ -266,7 +266,7 @@ def test_a_persistent_worker_that_is_killed_between_epochs_is_an_error():
 
 
 @pytest.mark.parametrize("workers", ["processes", "threads"])
-def test_a_worker_that_takes_too_long_is_an_error_that_names_the_sample(workers):
+def test_error_for_a_worker_that_times_out_names_the_sample(workers):
     loader = DataLoader(
         datasets.SlowAt(5), batch_size=2, num_workers=2, timeout=0.2, workers=workers
     )
@@ -289,7 +289,7 @@ def test_shutdown_does_not_wait_for_a_sample_forever(monkeypatch):
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
-def test_workers_end_with_a_program_that_is_killed(context, tmp_path):
+def test_workers_end_when_the_program_is_killed(context, tmp_path):
     script = f"""
 import time, torch
 from tests.torch import datasets
@@ -361,7 +361,7 @@ def test_a_batch_that_cannot_be_sent_is_an_error():
         next(iter(loader))
 
 
-def test_an_exception_of_a_local_class_arrives_as_its_base():
+def test_an_exception_of_a_local_class_arrives_as_its_base_class():
     class LocalError(ValueError):
         pass
 
@@ -370,7 +370,7 @@ def test_an_exception_of_a_local_class_arrives_as_its_base():
         list(loader)
 
 
-def test_workers_of_a_fork_of_the_program_are_not_ended_by_it():
+def test_a_forked_program_does_not_end_the_workers():
     loader = DataLoader(datasets.Numbers(), num_workers=1, persistent_workers=True)
     expected = list(loader)
     child = os.fork()

@@ -26,7 +26,7 @@ def files(request, tmp_path):
     return directory
 
 
-def test_the_files_of_this_version_are_kept():
+def test_files_of_this_version_are_kept():
     assert hr.__version__ in VERSIONS, "run `python -m tests.upgrade.written`, and commit its files"
 
 

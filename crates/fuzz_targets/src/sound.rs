@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn corrected_files_are_those_of_the_encoder() {
+    fn fixing_checksums_restores_the_encoded_file() {
         let file = include_bytes!("../../../tests/ops/audio/files/tone.opus");
         let mut damaged = file.to_vec();
         damaged[22] ^= 1;

@@ -46,7 +46,7 @@ fn largest_difference(a: &[u8], b: &[u8]) -> u8 {
 }
 
 #[test]
-fn encoding_and_decoding_an_image_changes_the_pixels_little() {
+fn encoding_and_decoding_barely_changes_the_pixels() {
     for colours in [Colours::Grey, Colours::Rgb] {
         for (is_progressive, is_optimized, is_chroma_downsampled) in [(false, false, false), (true, true, true)] {
             let encoding = EncodeOptions { is_progressive, is_optimized, is_chroma_downsampled, ..encoding() };
@@ -86,7 +86,7 @@ fn scaling_rounds_the_size_up() {
 }
 
 #[test]
-fn window_equals_that_part_of_the_image() {
+fn window_matches_that_part_of_the_whole_image() {
     let data = jpeg(67, 45, Colours::Rgb, &encoding());
     let whole = decode(&data, &OPTIONS).unwrap();
     for window in [
@@ -155,7 +155,7 @@ fn lack_of_memory_for_pixels_is_a_separate_error() {
 }
 
 #[test]
-fn invalid_data_is_rejected_with_the_messages_of_libjpeg() {
+fn invalid_data_is_rejected_with_libjpeg_messages() {
     for data in [&b""[..], b"nope", &[0xff, 0xd8], &[0xff, 0xd8, 0xff, 0xd9]] {
         assert!(!decode(data, &OPTIONS).unwrap_err().to_string().is_empty());
     }
@@ -195,7 +195,7 @@ fn metadata_and_density_are_written() {
 }
 
 #[test]
-fn large_image_outgrows_the_first_buffer() {
+fn output_can_outgrow_the_initial_buffer() {
     let noise: Vec<u8> = (0..300 * 300 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let data = encode(&noise, 300, 300, Colours::Rgb, &EncodeOptions { quality: 100, ..encoding() }).unwrap();
     assert!(data.len() > 1 << 17);

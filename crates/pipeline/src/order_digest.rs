@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn position_is_that_of_the_consumer_or_the_last_known_one() {
+    fn digest_stops_at_the_consumer_or_the_last_known_row() {
         let mut log = Log::default();
         log.push_run(0, 0, 10, 4);
         log.push_run(0, 4, 14, 2);
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_hashed_again_from_the_first_unknown_one() {
+    fn hashing_restarts_at_the_first_unknown_row() {
         let digest = OrderDigest::default();
         digest.begin(Point { pass: 2, position: 10, hash: SequenceHash::default() });
         assert_eq!(digest.position_to_begin(2, 4, 12), 10);

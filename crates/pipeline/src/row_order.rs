@@ -268,13 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sum_belongs_to_the_last_row_with_a_weight() {
+    fn largest_sum_belongs_to_the_last_row_with_a_weight() {
         let weights = weights(&[0.0, 2.0, 0.0, 1.0, 0.0]);
         assert_eq!([0.0, 1.99, 2.0, 2.99, 3.0].map(|sum| weights.find(sum)), [1, 1, 3, 3, 3]);
     }
 
     #[test]
-    fn shares_follow_from_the_weights() {
+    fn shares_are_proportional_to_the_weights() {
         let draws = Draws::new(weights(&[1.0, 0.0, 3.0]), WeightedRows { first: 1, step: 2, ..ALL }, 0, 1, 0);
         assert_eq!([0..2, 0..4, 2..6, 0..6].map(|rows| draws.expected_share(rows)), [0.25, 0.25, 0.75, 1.0]);
     }

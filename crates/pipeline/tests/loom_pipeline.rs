@@ -220,7 +220,7 @@ fn partners() -> Vec<Task> {
 }
 
 #[test]
-fn as_many_workers_wake_as_there_are_tasks() {
+fn one_worker_wakes_for_each_task() {
     model(|| {
         let executor = executor([partners()], 2);
         let workers = workers::<2>(&executor);

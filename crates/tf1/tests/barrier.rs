@@ -184,7 +184,7 @@ fn saved_elements_are_restored() {
 }
 
 #[test]
-fn barrier_with_other_components_rejects_the_saved_state() {
+fn barrier_with_different_components_rejects_the_saved_state() {
     let from = barrier();
     begin(&from, &["a"], &[1]);
     let to = Barrier::new("o", &[DType::Int64], &[PartialShape::new(vec![Some(3)])]).unwrap();

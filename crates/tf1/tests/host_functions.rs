@@ -91,7 +91,7 @@ fn run_stops_at_each_function_in_order_and_resumes_with_its_result() {
 }
 
 #[test]
-fn program_with_functions_runs_only_in_an_execution() {
+fn program_with_functions_needs_an_execution() {
     let mut builder = ProgramBuilder::new();
     let returned = function(&mut builder, "f", &[]);
     let program = builder.build(vec![returned]).unwrap();

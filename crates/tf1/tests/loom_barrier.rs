@@ -44,7 +44,7 @@ fn take(barrier: &Arc<Barrier>, count: usize, is_up_to: bool) -> Result<usize> {
 }
 
 #[test]
-fn components_of_two_threads_form_one_element() {
+fn components_from_two_threads_form_one_element() {
     loom::model(|| {
         let barrier = barrier();
         let other = Arc::clone(&barrier);

@@ -48,7 +48,7 @@ fn elements_pass_through_a_full_area_in_order() {
 }
 
 #[test]
-fn peek_and_a_get_are_both_served() {
+fn peek_and_get_are_both_served() {
     loom::model(|| {
         let area = StagingArea::new("a", None, Some(16));
         let (peeked, putting) = (Arc::clone(&area), Arc::clone(&area));

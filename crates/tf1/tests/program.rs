@@ -182,7 +182,7 @@ fn failure_ends_the_other_waits_of_the_run() {
 }
 
 #[test]
-fn control_input_runs_before() {
+fn control_input_runs_before_its_operation() {
     struct Note(Arc<std::sync::Mutex<Vec<usize>>>, usize);
     impl Kernel for Note {
         fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
@@ -387,7 +387,7 @@ impl Blocking for Fill<'_> {
 }
 
 #[test]
-fn run_blocks_through_its_host() {
+fn host_is_called_when_a_run_blocks() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     let seven = builder.constant(Tensor::scalar(7_i64));

@@ -218,7 +218,7 @@ fn many_elements_are_saved_in_several_chunks() {
 }
 
 #[test]
-fn saved_elements_of_another_type_are_rejected() {
+fn saved_elements_of_the_wrong_type_are_rejected() {
     let first = queue(Order::Fifo, 9);
     enqueue(&first, 1).unwrap();
     for (dtypes, shapes) in [

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn edit_skips_the_samples_that_begin_outside() {
+    fn edit_skips_samples_that_begin_outside_it() {
         assert_eq!(shown(&[0, 10, 20, 30], &[(200, 10)]), [(1, 0), (2, 10)]);
         assert_eq!(shown(&[0, 10, 20, 30], &[(0, 15)]), [(2, 5), (3, 15)]);
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_with_another_speed_are_rejected() {
+    fn edits_that_change_the_speed_are_rejected() {
         let body = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 2, 0, 0];
         let list = Mp4Box { kind: *b"elst", offset: 0, body: &body, body_offset: 8 };
         assert!(parse(&list).unwrap_err().message().contains("2 times its speed"));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_shown_before_their_keyframe_start_at_the_keyframe_before() {
+    fn pictures_shown_before_their_keyframe_start_at_the_previous_keyframe() {
         let samples = [sample(0, true), sample(3, true), sample(1, false), sample(2, false), sample(4, false)];
         assert_eq!(starts(&samples), [0, 1, 0, 0, 1]);
     }

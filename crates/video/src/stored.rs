@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_another_length_or_file_are_invalid() {
+    fn tables_of_the_wrong_length_or_file_are_invalid() {
         let mut bytes = video().to_tables(9).unwrap().unwrap();
         for length in 0..bytes.len() {
             assert_eq!(Video::of_tables(&bytes[..length], 9).unwrap(), None, "{length} bytes");

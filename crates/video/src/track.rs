@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matrices_are_rotations() {
+    fn track_matrices_are_read_as_rotations() {
         let of = |a, b, c, d| rotation([a * ONE, b * ONE, 0, c * ONE, d * ONE, 0, 0, 0, 1 << 30]);
         let rotations = [of(1, 0, 0, 1), of(0, 1, -1, 0), of(-1, 0, 0, -1), of(0, -1, 1, 0)];
         assert_eq!(rotations.map(Result::unwrap), [0, 90, 180, 270]);

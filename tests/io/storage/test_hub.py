@@ -123,7 +123,7 @@ def test_missing_files_are_an_error(hub, url, words):
         texts(hr.text_lines(url))
 
 
-def test_url_of_another_repository_type_is_rejected(hub):
+def test_url_of_an_unsupported_repository_type_is_rejected(hub):
     with pytest.raises(errors.InvalidArgumentError, match="Expected hf://datasets/OWNER/NAME"):
         texts(hr.text_lines("hf://models/a/b"))
 
@@ -139,7 +139,7 @@ class TestRevisions:
         hub.add(f"{NAME}@{NEWER}", {f"data/{n}.txt": b"%d of new\n" % n for n in range(5)})
         hub.branches[f"{NAME}@main"] = NEWER
 
-    def test_iteration_stays_at_its_first_commit(self, hub):
+    def test_iteration_stays_on_its_first_commit(self, hub):
         pipe = hr.text_lines(f"hf://{NAME}/data/*.txt")
         with iter(pipe) as batches:
             assert [next(batches)["text"] for _ in range(2)] == OLD[:2]
@@ -196,7 +196,7 @@ class TestRevisions:
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_robot_data_set_of_the_hub_has_the_items_of_its_copy(hub, tmp_path, shuffled):
+def test_robot_data_set_on_the_hub_matches_its_local_copy(hub, tmp_path, shuffled):
     pytest.importorskip("av")
     camera = "observation.images.front"
     root = lerobot_files.write_data_set(tmp_path / "robot", (4, 6), (camera,), files=1)

@@ -41,7 +41,7 @@ def test_key_is_not_percent_decoded(s3, bucket, pair):
     assert texts(f"{bucket}/**") == sorted(pair)
 
 
-def test_missing_key_does_not_match_another_key(s3, bucket):
+def test_missing_key_does_not_match_a_similar_key(s3, bucket):
     put(s3, bucket, "a b", "c", "d/x")
     for key in ("a%20b", "c#x", "c?x", "d%2Fx"):
         assert not storage.exists(f"{bucket}/{key}")

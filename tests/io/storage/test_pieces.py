@@ -22,7 +22,7 @@ def texts(pipeline: hr.Pipeline) -> list[bytes]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("block_bytes", [5_000, 70_000, 1 << 20])
-def test_remote_pieces_equal_local_ones(server: Server, tmp_path, block_bytes):
+def test_remote_pieces_match_local_ones(server: Server, tmp_path, block_bytes):
     for file, count in enumerate(COUNTS):
         server.files[f"bucket/{file}"] = lines_of(file, count)
         (tmp_path / str(file)).write_bytes(lines_of(file, count))

@@ -67,7 +67,7 @@ def test_server_without_ranges_supports_sequential_reading_only(server: Server, 
         list(hr.tfrecords(f"{server.url}/a").shuffle(seed=1))
 
 
-def test_query_of_a_url_is_sent_to_the_server(server: Server, tmp_path):
+def test_url_query_is_sent_to_the_server(server: Server, tmp_path):
     server.files["a"] = records(tmp_path, 10)
     assert numbers(hr.tfrecords(f"{server.url}/a?signature=x%2Fy&b=*")) == list(range(10))
     assert all(path == "/a?signature=x%2Fy&b=*" for _, path, _ in server.requests)
@@ -186,7 +186,7 @@ def test_partition_directories_become_columns(server: Server, tmp_path):
 
 
 @pytest.mark.parametrize("query", ["X-Amz-Signature=secret1234", "a=b/c=d", "sig=x/key=secret#e=f"])
-def test_query_of_a_url_adds_no_columns(server: Server, tmp_path, query):
+def test_url_query_adds_no_columns(server: Server, tmp_path, query):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"x": [1]}), tmp_path / "a")
     server.files["year=2020/a"] = (tmp_path / "a").read_bytes()
@@ -233,7 +233,7 @@ def test_many_small_files_are_requested_ahead(server: Server):
     [(None, 4, 24), (5, 20, 24)],
     ids=["in order", "window"],
 )
-def test_more_record_files_are_requested_ahead_once_they_are_known_to_be_small(
+def test_small_record_files_are_requested_further_ahead(
     server: Server, window, num_known, num_together
 ):
     """After some answers, the server waits until many requests have arrived."""
@@ -403,7 +403,7 @@ def test_http_directories_are_rejected(server: Server):
 
 
 @pytest.mark.parametrize("root", ["gs://bucket", "az://bucket"])
-def test_files_are_written_to_other_storages(server: Server, root):
+def test_files_are_written_to_every_storage(server: Server, root):
     with TFRecordWriter(f"{root}/a") as writer:
         writer.write(b"one")
     assert list(tf_record_iterator(f"{root}/a")) == [b"one"]

@@ -10,7 +10,7 @@ def windows(pipe):
     return [example["tokens"].tolist() for example in pipe]
 
 
-def test_windows_of_remote_files_equal_those_of_local_files(server: Server, tmp_path):
+def test_windows_of_remote_files_match_local_files(server: Server, tmp_path):
     for name in "ab":
         tokens = np.arange(200_000 if name == "a" else 77, dtype=np.uint16)
         (tmp_path / f"{name}.bin").write_bytes(tokens.tobytes())

@@ -247,7 +247,7 @@ def test_mp3_without_its_first_audio_frame_is_an_error():
     ],
     ids=["empty", "png", "aiff", "mp4"],
 )
-def test_other_formats_are_rejected_by_name(contents, text):
+def test_unsupported_formats_are_rejected_by_name(contents, text):
     with pytest.raises(hr.errors.InvalidArgumentError, match=text):
         decoded(contents)
 

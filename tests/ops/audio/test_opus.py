@@ -71,7 +71,7 @@ def test_sample_rate_is_always_48000():
 
 @pytest.mark.parametrize("channels", range(1, 9))
 @pytest.mark.parametrize("size", [1, 300, 48_321])
-def test_samples_are_those_of_soundfile(channels, size):
+def test_samples_match_soundfile(channels, size):
     contents = written(noise(size, channels))
     expected, rate = soundfile.read(io.BytesIO(contents), dtype="float32", always_2d=True)
     assert header(contents) == (rate, size)
@@ -81,7 +81,7 @@ def test_samples_are_those_of_soundfile(channels, size):
 
 @pytest.mark.skipif(shutil.which("opusdec") is None, reason="opusdec isn't installed")
 @pytest.mark.parametrize("channels", [1, 2, 6])
-def test_samples_are_those_of_opusdec(channels, tmp_path):
+def test_samples_match_opusdec(channels, tmp_path):
     contents = with_header(written(noise(50_000, channels)), GAIN, struct.pack("<h", -700))
     source, output = tmp_path / "sound.opus", tmp_path / "sound.wav"
     source.write_bytes(contents)
@@ -102,7 +102,7 @@ def test_slices_equal_the_same_part_of_the_whole():
 
 
 @pytest.mark.parametrize("decibels", [-6.0, 3.5])
-def test_gain_of_the_header_is_applied(decibels):
+def test_header_gain_is_applied(decibels):
     louder = with_header(TONE, GAIN, struct.pack("<h", round(decibels * 256)))
     np.testing.assert_allclose(
         decoded(louder), decoded(TONE) * np.float32(10 ** (decibels / 20)), rtol=1e-5, atol=1e-7
@@ -135,13 +135,13 @@ def test_stream_can_start_at_any_position(offset):
     np.testing.assert_array_equal(decoded(moved), decoded(contents))
 
 
-def test_last_page_removes_samples_at_the_end():
+def test_last_page_trims_samples_at_the_end():
     for removed in (1, 960, 20_000):
         shorter = with_position(TONE, -1, lambda granule, removed=removed: granule - removed)
         np.testing.assert_array_equal(decoded(shorter), decoded(TONE)[: COUNT - removed])
 
 
-def test_positions_that_were_rounded_change_no_sample():
+def test_rounded_positions_change_no_sample():
     contents = written(noise(100_000, 1))
     rounded = with_position(contents, 2, lambda granule: granule - 24)
     np.testing.assert_array_equal(decoded(rounded)[:99_000], decoded(contents)[:99_000])
@@ -158,7 +158,7 @@ def test_positions_that_were_rounded_change_no_sample():
     ],
     ids=["before the start", "gap", "after the end", "negative", "before the first sample"],
 )
-def test_wrong_positions_are_an_error(number, change, text):
+def test_wrong_positions_are_rejected(number, change, text):
     contents = with_position(written(noise(200_000, 1)), number, change)
     with pytest.raises(hr.errors.DataLossError, match=text):
         decoded(contents)
@@ -178,7 +178,7 @@ def test_flipped_bit_is_an_error():
             decoded(bytes(damaged))
 
 
-def test_damaged_packet_is_an_error_that_names_the_file_and_the_record(tmp_path):
+def test_error_for_a_damaged_packet_names_the_file_and_the_record(tmp_path):
     # The first frames of the packets are longer than the packets.
     def change(number, page):
         if number == 2:
@@ -196,14 +196,14 @@ def test_damaged_packet_is_an_error_that_names_the_file_and_the_record(tmp_path)
     assert len(list(pipe.skip_errors(1))) == 1
 
 
-def test_streams_that_follow_one_another_are_an_error():
+def test_chained_streams_are_rejected():
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=f"a second stream begins at byte {len(TONE)}"
     ):
         decoded(TONE + TONE)
 
 
-def test_other_mappings_are_rejected_by_their_number():
+def test_unsupported_channel_mappings_are_rejected_by_number():
     for family in (2, 3, 255):
         with pytest.raises(
             hr.errors.InvalidArgumentError, match=f"the channel mapping family is {family}, but"

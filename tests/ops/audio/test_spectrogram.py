@@ -103,7 +103,7 @@ def test_nan_in_the_sound_stays_nan():
     assert np.isnan(computed(sound)[:, 0]).all()
 
 
-def test_sounds_that_are_too_short_are_errors():
+def test_sounds_that_are_too_short_are_rejected():
     with pytest.raises(hr.errors.InvalidArgumentError, match=r"more than half of n_fft \(200\)"):
         computed(SOUND[:200])
     with pytest.raises(hr.errors.InvalidArgumentError, match=r"at least n_fft \(400\)"):

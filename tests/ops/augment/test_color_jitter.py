@@ -50,7 +50,7 @@ def test_keys_determine_the_order(photo):
     assert abs(result.astype(int) - expected).max() <= 3
 
 
-def test_nothing_changes_without_ranges(photo):
+def test_image_is_unchanged_without_ranges(photo):
     image = photo()
     assert np.array_equal(drawn(ops.color_jitter, image=image), image)
 

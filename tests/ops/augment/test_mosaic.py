@@ -148,7 +148,7 @@ def test_small_boxes_are_removed_with_everything_that_belongs_to_them():
 
 @pytest.mark.parametrize("format", ["xyxy", "xywh", "cxcywh"])
 @pytest.mark.parametrize("normalized", [False, True])
-def test_boxes_of_each_format_are_the_same(format, normalized):
+def test_box_formats_are_equivalent(format, normalized):
     def stored(boxes: Any, height: int, width: int) -> Any:
         low, high = boxes[:, :2], boxes[:, 2:]
         if format != "xyxy":
@@ -200,7 +200,7 @@ def test_labels_may_have_any_type():
 
 
 @pytest.mark.parametrize("min_area", [None, 1])
-def test_other_number_of_labels_than_boxes_is_an_error(min_area):
+def test_number_of_labels_must_match_the_boxes(min_area):
     wrong = {name: targets()[name] for name in ("boxes", "labels")}
     wrong["labels"][3] = np.arange(2)
 
@@ -244,7 +244,7 @@ def test_invalid_arguments_are_rejected(arguments, error, message):
         run(lambda images: ops.mosaic(images, **{"size": 64, **arguments}), seed=1)
 
 
-def test_images_must_be_four_of_one_type():
+def test_mosaic_needs_four_images_of_one_type():
     with pytest.raises(
         ValueError, match="mosaic: images has 3 tensors, expected one for each of 4"
     ):

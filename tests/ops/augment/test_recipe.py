@@ -34,7 +34,9 @@ def photographs(root, photo):
             kept.save(root / f"class {label}" / f"{number}.jpg", quality=90 - number)
 
 
-def test_recipe_yields_the_same_batches_for_any_threads_and_after_a_resume(tmp_path, photo):
+def test_recipe_yields_the_same_batches_for_any_number_of_threads_and_after_a_resume(
+    tmp_path, photo
+):
     photographs(tmp_path, photo)
     train = hr.image_folder(tmp_path).shuffle(seed=1).options(index="memory")
     train = train.map(augmented, seed=2).batch(4, remainder="drop").map(mixed, seed=3)

@@ -87,7 +87,7 @@ WHOLE_PIXELS = {
 
 
 @pytest.mark.parametrize("name", WHOLE_PIXELS)
-def test_targets_follow_pixels_that_are_not_interpolated(name):
+def test_targets_move_with_whole_pixels(name):
     function, expected = WHOLE_PIXELS[name]
     result = moved(function)
     assert list(result) == ["image", "boxes", "masks", "keypoints"]
@@ -147,7 +147,7 @@ def test_resize_without_targets_is_unchanged():
     assert example["image"].dtype == np.float32
 
 
-def test_targets_follow_a_resize_that_keeps_proportions():
+def test_targets_follow_a_resize_that_keeps_the_aspect_ratio():
     result = moved(lambda i, **t: ops.resize(i, [10, 60], preserve_aspect_ratio=True, **t))
     assert result["image"].shape == (10, 15, 3)
     assert np.allclose(result["boxes"], BOXES / 2)
@@ -188,7 +188,7 @@ def test_random_resized_crop_of_a_file_moves_boxes():
     assert np.array_equal(one["image"], other["image"])
 
 
-def test_letterbox_keeps_proportions_and_adds_margins():
+def test_letterbox_keeps_the_aspect_ratio_and_adds_margins():
     result = moved(lambda image, **t: ops.letterbox(image, (61, 60), **t))
     assert result["image"].shape == (61, 60, 3)
     assert (result["image"][:10] == 114).all()
@@ -254,7 +254,7 @@ def test_random_zoom_out_places_the_image_on_a_larger_canvas():
     assert (HEIGHT, WIDTH) in sizes
 
 
-def test_random_iou_crop_keeps_boxes_whose_centre_is_in_the_part():
+def test_random_iou_crop_keeps_boxes_whose_centre_is_inside():
     parts = set()
     for seed in range(12):
         result = moved(
@@ -327,7 +327,7 @@ def test_perspective_moves_the_corners():
 
 @pytest.mark.parametrize("format", ["xyxy", "xywh", "cxcywh"])
 @pytest.mark.parametrize("normalized", [False, True])
-def test_formats_of_boxes_describe_the_same_boxes(format, normalized):
+def test_box_formats_are_equivalent(format, normalized):
     def convert(boxes: Any, height: int, width: int) -> Any:
         left, top, right, bottom = np.asarray(boxes, np.float64).T
         numbers = {
@@ -420,7 +420,7 @@ def test_images_without_objects_have_empty_targets():
         ),
     ],
 )
-def test_invalid_values_are_errors_when_run(arguments, message):
+def test_invalid_values_are_rejected_at_run_time(arguments, message):
     with pytest.raises((hr.errors.OpError, ValueError), match=message):
         _flip_with(arguments)
 
@@ -451,7 +451,7 @@ def _flip_with(arguments: Any) -> None:
     moved(lambda i, **t: ops.flip_left_right(i, **t, **options), **targets)
 
 
-def test_batch_of_images_with_targets_is_an_error():
+def test_batch_of_images_with_targets_is_rejected():
     flip = hr.native(lambda e: ops.flip_left_right(e["x"], boxes=BOXES)._asdict())
     with pytest.raises(ValueError, match=r"the image has shape .* Call it on each image, before"):
         list(hr.arrays({"x": picture()[None]}).batch(1).map(flip))

@@ -111,7 +111,7 @@ def test_resized_crop_matches_torchvision():
         assert np.allclose(result[actual], expected.numpy(), atol=1e-4)
 
 
-def test_mosaic_matches_a_composition_of_torchvision():
+def test_mosaic_matches_a_torchvision_composition():
     height, width, row, column = 61, 83, 27, 37
     result = test_mosaic.run(
         lambda images, **lists: ops.mosaic(images, (height, width), center_range=0.45, **lists),

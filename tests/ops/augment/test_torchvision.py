@@ -138,7 +138,7 @@ def _part(height, width, draws, scale, ratio):
     raise AssertionError("no part fits")
 
 
-def test_crop_regions_have_the_same_distribution_as_torchvision():
+def test_crop_regions_are_distributed_like_torchvision():
     """Sizes and positions of crops compared with 4,000 crops of torchvision."""
     image = torch.zeros(3, 375, 500, dtype=torch.uint8)
     crop = v2.RandomResizedCrop(224)

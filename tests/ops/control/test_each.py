@@ -124,7 +124,7 @@ def test_function_reads_other_values_and_may_be_native_and_nested():
     ]
 
 
-def test_pipelines_apply_it_with_any_threads_and_resume():
+def test_each_resumes_with_any_number_of_threads():
     @hr.native
     def function(example):
         letters = ops.each(lambda word: ops.decode_raw(word, "uint8"), example["words"], join=True)
@@ -188,7 +188,7 @@ def test_images_must_be_resized_to_be_stacked():
         call(images, sizes=np.zeros(0, np.int64))
 
 
-def test_other_arguments_are_rejected():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(TypeError, match="each: got 3, expected a function of one element"):
         call(lambda e: {"y": ops.each(3, e["x"])}, x=np.arange(2))
     with pytest.raises(TypeError, match=r"each: the function returned \(\), expected tensors"):

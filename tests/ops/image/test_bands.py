@@ -34,7 +34,7 @@ def random_pixels(shape, dtype, seed=0):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", CHANNELS)
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_tiff_pixels_are_returned_as_they_are_stored(dtype, channels, order):
+def test_tiff_pixels_are_returned_as_stored(dtype, channels, order):
     image = random_pixels((9, 14, channels), dtype)
     for options in (
         {},
@@ -67,7 +67,7 @@ def test_pillow_reads_the_same_floats():
         assert np.array_equal(np.asarray(opened)[..., None], decoded(file, dtype="float32"))
 
 
-def test_other_types_are_scaled_as_usual():
+def test_unrequested_types_are_scaled_as_usual():
     image = random_pixels((4, 5, 6), "uint16")
     floats = decoded(banded(image), dtype="float32")
     assert np.array_equal(floats, image.astype(np.float32) * np.float32(1 / 65535))
@@ -96,20 +96,20 @@ def test_values_are_never_lost_silently(dtype, channels, options, message):
 
 
 @pytest.mark.parametrize("dtype", ["int16", "uint32", "int8", "float64", "float16"])
-def test_other_samples_are_rejected_with_their_type(dtype):
+def test_unsupported_samples_are_rejected_by_type(dtype):
     file = banded(np.zeros((3, 4, 2), dtype))
     kind = np.dtype(dtype).name
     with pytest.raises(hr.errors.InvalidArgumentError, match=rf"neither uint8, .* \({kind}\)"):
         decoded(file, dtype="float32")
 
 
-def test_files_of_other_formats_need_a_number_of_channels_that_they_have(saved, photo):
+def test_other_formats_reject_five_channels(saved, photo):
     for format in ("JPEG", "PNG", "BMP", "GIF", "WEBP"):
         with pytest.raises(hr.errors.InvalidArgumentError, match=f"(?i)decoding {format}.*got 5"):
             decoded(saved(photo(5, 6), format), channels=5)
 
 
-def test_numbers_of_channels_are_checked():
+def test_number_of_channels_is_checked():
     for channels in (-1, 65_536):
         with pytest.raises(ValueError, match=f"channels is {channels}, expected None or 0 to 655"):
             decoded(b"", channels=channels)
@@ -117,14 +117,14 @@ def test_numbers_of_channels_are_checked():
         decoded(b"", channels=2.5)
 
 
-def test_huge_numbers_of_channels_are_rejected_before_memory_is_allocated():
+def test_huge_number_of_channels_is_rejected_before_memory_is_allocated():
     image = np.zeros((1, 1, 60_000), np.uint8)
     file = banded(image, tags={256: ("I", [10_000]), 257: ("I", [10_000]), 278: ("I", [10_000])})
     with pytest.raises(hr.errors.InvalidArgumentError, match=r"more than|larger than"):
         decoded(file)
 
 
-def test_damaged_files_are_errors_or_other_pixels():
+def test_damaged_files_yield_an_error_or_different_pixels():
     image = random_pixels((20, 30, 5), "float32")
     file = banded(image, predictor=3, compression=DEFLATE, tile=(16, 16))
     rng = np.random.default_rng(1)
@@ -155,7 +155,7 @@ def png(image):
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_png_of_16_bits_loses_nothing(channels):
+def test_16_bit_png_is_lossless(channels):
     image = random_pixels((9, 14, channels), "uint16")
     file = png(image)
     assert np.array_equal(decoded(file, dtype="uint16"), image)
@@ -166,7 +166,7 @@ def test_png_of_16_bits_loses_nothing(channels):
     assert np.array_equal(decoded(again, dtype="uint16"), image)
 
 
-def test_pipelines_read_them_and_skip_damaged_ones(tmp_path):
+def test_pipelines_read_bands_and_skip_damaged_files(tmp_path):
     images = [random_pixels((6 + n % 3, 8, 5), "uint16", n) for n in range(12)]
     for n, image in enumerate(images):
         file = banded(image, compression=DEFLATE)

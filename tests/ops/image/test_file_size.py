@@ -26,7 +26,7 @@ def decoded(file, **options):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_size_is_that_of_the_decoded_image(format):
+def test_size_matches_the_decoded_image(format):
     for number in range(60):
         file = written(format, number).data
         height, width, _ = decoded(file).shape
@@ -35,7 +35,7 @@ def test_size_is_that_of_the_decoded_image(format):
 
 @pytest.mark.parametrize("number", range(1, 9))
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "TIFF", "WEBP"])
-def test_orientation_is_applied_as_the_decoder_applies_it(photo, format, number):
+def test_orientation_is_applied_like_the_decoder(photo, format, number):
     exif = Image.Exif()
     exif[ORIENTATION] = number
     file = io.BytesIO()
@@ -80,7 +80,7 @@ def test_damaged_headers_are_rejected():
 
 
 @pytest.mark.parametrize("options", [{}, {"patch": 16, "merge": 1}, {"max_pixels": 20_000}])
-def test_patch_grid_is_that_of_patches(photo, saved, options):
+def test_patch_grid_matches_patches(photo, saved, options):
     for height, width in ((60, 90), (333, 41), (500, 700)):
         for format in FORMATS:
             file = saved(photo(height, width), format)

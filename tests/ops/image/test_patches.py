@@ -112,7 +112,7 @@ def test_random_sizes_match_the_model(is_nightly):
         assert np.array_equal(values, (expected / 255).astype(np.float32)), (height, width, options)
 
 
-def test_mean_and_deviation_are_applied_by_channel(photo):
+def test_mean_and_deviation_are_applied_per_channel(photo):
     image = photo(60, 90)
     mean, std = np.array([0.48, 0.45, 0.4]), np.array([0.27, 0.26, 0.28])
     values, _ = cut(image, mean=mean.tolist(), std=std.tolist())
@@ -132,7 +132,7 @@ def test_files_are_decoded_first(photo, saved, format, channels):
         assert np.array_equal(result, expected)
 
 
-def test_images_of_an_example_are_joined_and_resume(photo, saved):
+def test_patches_of_an_example_are_joined_and_the_pipeline_resumes(photo, saved):
     files = [saved(photo(40 + n, 90 - n), "PNG") for n in range(5)]
     examples = [{"n": n, "images": files[: n % 4]} for n in range(1, 13)]
 

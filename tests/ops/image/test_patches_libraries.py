@@ -57,7 +57,7 @@ def test_patches_almost_match_the_pillow_processor(photo):
         assert (differences > 1.01).mean() < 0.001, (height, width)
 
 
-def test_normalized_patches_match(photo):
+def test_normalized_patches_match_the_processor(photo):
     image = photo(333, 222)
     expected, _ = processed(transformers.Qwen2VLImageProcessor(), image)
     values, _ = cut(image, **CLIP)
@@ -72,7 +72,7 @@ def test_normalized_patches_match(photo):
         {"temporal_patch_size": 1, "max_pixels": 20_000},
     ],
 )
-def test_options_match(photo, options):
+def test_patches_with_options_match_the_processor(photo, options):
     image = photo(150, 470)
     ours = {
         name.removesuffix("_patch_size").removesuffix("_size"): value

@@ -85,7 +85,7 @@ def test_error_for_a_damaged_file_names_its_record(photo, saved):
             list(hr.arrays({"x": np.array([file], object)}).map(crop, seed=1))
 
 
-def test_draws_are_the_same_for_any_threads_and_after_a_resume(photo, saved):
+def test_draws_are_the_same_for_any_number_of_threads_and_after_a_resume(photo, saved):
     files = np.array([saved(photo(40 + n, 50), "JPEG") for n in range(24)], object)
     crop = hr.native(lambda e: {"y": ops.random_resized_crop(e["x"], 8), "n": e["n"]})
     train = hr.arrays({"x": files, "n": np.arange(24)}).shuffle(seed=2).map(crop, seed=1).batch(4)

@@ -34,7 +34,7 @@ def test_shape_of_each_kind_of_webp_is_read(options):
     assert int(cropped({"file": file.getvalue()})["bucket"]) == 2
 
 
-def test_file_that_is_no_image_is_rejected():
+def test_non_image_file_is_rejected():
     for file in (b"", b"GIF89a", b"\xff\xd8\xff"):
         with pytest.raises(hr.errors.InvalidArgumentError):
             cropped({"file": file})

@@ -106,7 +106,7 @@ def test_bilevel_images_decode_like_pillow(photo, saved, pillow, compression):
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("is_inverted", [False, True])
 @pytest.mark.parametrize("bits", [1, 2, 4])
-def test_grey_with_fewer_bits_is_scaled_like_pillow(pillow, bits, is_inverted, order):
+def test_low_bit_depth_grey_is_scaled_like_pillow(pillow, bits, is_inverted, order):
     for width in (1, 7, 8, 21):
         image = np.random.default_rng(width).integers(0, 1 << bits, (5, width), np.uint8)
         file = narrow(image, bits, tags={262: (3, [1 - is_inverted])}, order=order)
@@ -120,7 +120,7 @@ def test_grey_with_fewer_bits_is_scaled_like_pillow(pillow, bits, is_inverted, o
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("bits", [1, 2, 4])
-def test_palettes_with_fewer_bits_match_pillow(pillow, bits, order):
+def test_low_bit_depth_palettes_match_pillow(pillow, bits, order):
     colours = np.random.default_rng(0).integers(256, 1 << 16, (1 << bits, 3))
     for width in (1, 7, 8, 21):
         image = np.random.default_rng(width).integers(0, 1 << bits, (5, width), np.uint8)
@@ -260,7 +260,7 @@ def test_every_ink_matches_pillow():
     assert np.array_equal(decoded(packed(inks, 4, tags={262: (3, [5])})), expected)
 
 
-def test_floats_of_pillow_are_returned_as_they_are():
+def test_floats_written_by_pillow_are_returned_unchanged():
     file = io.BytesIO()
     image = np.linspace(-2, 300, 12, dtype=np.float32).reshape(3, 4)
     Image.fromarray(image).save(file, "TIFF")
@@ -287,7 +287,7 @@ def test_damage_causes_an_error_or_different_pixels(photo, saved, compression, m
             pass
 
 
-def test_gigantic_size_is_rejected_before_memory_is_allocated():
+def test_huge_size_is_rejected_before_memory_is_allocated():
     file = packed(
         PIXELS[..., :1], 1, tags={256: (4, [2**30]), 257: (4, [2**30]), 278: (4, [2**30])}
     )

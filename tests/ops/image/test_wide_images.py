@@ -59,7 +59,7 @@ def test_integers_are_resized_like_floats(channels, method, antialias):
 
 
 @pytest.mark.parametrize("channels", CHANNELS)
-def test_parts_are_resized_in_every_type(channels):
+def test_crops_are_resized_in_every_type(channels):
     draws = np.full(22, 0.4, np.float32)
     attrs = {"height": 9, "width": 12, "scale": [0.3, 0.9], "ratio": [0.7, 1.4], "channels": 0}
     wide, floats = (
@@ -99,14 +99,14 @@ def test_parts_are_resized_in_every_type(channels):
     ],
 )
 @pytest.mark.parametrize("channels", CHANNELS)
-def test_small_values_of_16_bits_change_like_bytes(change, channels):
+def test_small_16_bit_values_change_like_bytes(change, channels):
     narrow = drawn(change, x=image_of(channels, "uint8", most=255))
     wide = drawn(change, x=image_of(channels, "uint16", most=255))
     assert (narrow.dtype, wide.dtype) == (np.uint8, np.uint16)
     assert np.array_equal(narrow, wide)
 
 
-def test_erased_parts_have_the_value():
+def test_erased_parts_have_the_fill_value():
     draws = np.full(23, 0.3, np.float32)
     attrs = {"p": 1.0, "scale": [0.2, 0.3], "ratio": [0.5, 2.0], "value": [60_000.0]}
     image = image_of(4, "uint16", most=255)
@@ -128,7 +128,7 @@ def test_pixels_are_normalized(channels, layout):
         assert result.dtype == np.float32
 
 
-def test_grey_of_margins_depends_on_the_type():
+def test_margin_grey_depends_on_the_type():
     assert computed(lambda x: ops.letterbox(x, 9), x=image_of(1, "uint8", (2, 4)))[0, 0] == 114
     assert computed(lambda x: ops.letterbox(x, 9), x=image_of(1, "uint16", (2, 4)))[0, 0] == 29_298
 

@@ -32,7 +32,7 @@ def random_pixels(rng, dtype, channels, size):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_tiff_pixels_are_those_of_tifffile(dtype, compression):
+def test_tiff_pixels_match_tifffile(dtype, compression):
     rng = np.random.default_rng(COMPRESSIONS.index(compression))
     for _ in range(40):
         channels = int(rng.choice([1, 2, 3, 4, 5, 13]))
@@ -66,7 +66,7 @@ def test_tiff_pixels_are_those_of_tifffile(dtype, compression):
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("kind", [".png", ".tiff"])
-def test_16_bit_files_of_opencv_are_read(channels, kind):
+def test_16_bit_files_written_by_opencv_are_read(channels, kind):
     rng = np.random.default_rng(channels)
     image = random_pixels(rng, "uint16", channels, (31, 45))
     is_written, file = cv2.imencode(kind, image[..., ::-1] if channels == 3 else image)
@@ -78,7 +78,7 @@ def test_16_bit_files_of_opencv_are_read(channels, kind):
 
 @pytest.mark.parametrize("dtype", ["uint16", "float32"])
 @pytest.mark.parametrize("channels", [1, 3, 5])
-def test_pixels_are_those_of_torchvision(dtype, channels):
+def test_pixels_match_torchvision(dtype, channels):
     image = random_pixels(np.random.default_rng(3), dtype, channels, (40, 53))
     planes = torch.from_numpy(image.astype(np.float32).transpose(2, 0, 1).copy())
     most = float(np.abs(image.astype(np.float32)).max())

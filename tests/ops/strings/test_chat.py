@@ -44,7 +44,7 @@ def chats(path, folder, **options):
     return hr.json_lines(path).map(render)
 
 
-def test_answers_are_trained_with_the_tokens_that_end_them(folder):
+def test_answers_are_trained_including_their_end_tokens(folder):
     result = hr.chat(folder, TURNS)
     assert (result.tokens.dtype, result.loss_weights.dtype) == (np.int32, np.float32)
     assert as_text(result.tokens) == "".join(
@@ -79,12 +79,12 @@ def test_all_tokens_can_be_trained(folder):
     )
 
 
-def test_last_answer_before_other_messages_is_trained(folder):
+def test_last_answer_is_trained_even_if_messages_follow(folder):
     result = hr.chat(folder, [*TURNS, {"role": "user", "content": "Yes?"}], loss="last")
     assert trained_text(result) == ["Yes.<|im_end|>\n"]
 
 
-def test_completion_is_trained_as_a_whole(folder):
+def test_whole_completion_is_trained(folder):
     result = hr.chat(folder, TURNS[:2], completion=TURNS[2:], loss="completion")
     assert as_text(result.tokens) == as_text(hr.chat(folder, TURNS).tokens)
     (text,) = trained_text(result)
@@ -96,7 +96,7 @@ def test_generation_prompt_is_appended(folder):
     assert as_text(result.tokens).endswith("Größe?<|im_end|>\n<|im_start|>assistant\n")
 
 
-def test_template_without_blocks_is_an_error_that_names_it(tmp_path):
+def test_error_names_a_template_without_blocks(tmp_path):
     folder = saved_folder(tmp_path, "{% for m in messages %}{{ m.content }}{% endfor %}")
     text = rf"chat: {folder}: the template 'default' has no {{% generation %}} blocks"
     with pytest.raises(hr.errors.InvalidArgumentError, match=re.escape(text)):
@@ -112,7 +112,7 @@ def test_template_without_blocks_is_an_error_that_names_it(tmp_path):
         "{% raw %}{% generation %}{% endgeneration %}{% endraw %}",
     ],
 )
-def test_text_that_looks_like_a_block_is_none(tmp_path, text):
+def test_text_that_looks_like_a_block_is_plain_text(tmp_path, text):
     with pytest.raises(hr.errors.InvalidArgumentError, match=r"has no \{% generation %\} blocks"):
         hr.chat(saved_folder(tmp_path), TURNS, template=text)
 
@@ -149,7 +149,7 @@ def test_blocks_are_found_anywhere_in_a_template(tmp_path, template, trained):
     assert trained_text(hr.chat(saved_folder(tmp_path), TURNS, template=template)) == trained
 
 
-def test_names_set_in_a_block_are_local_to_it(tmp_path):
+def test_names_set_in_a_block_are_local(tmp_path):
     template = "{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}"
     assert as_text(hr.chat(saved_folder(tmp_path), TURNS, template=template).tokens) == "21"
 
@@ -197,7 +197,7 @@ def test_templates_in_the_configuration_are_read(tmp_path):
         hr.chat(saved_folder(tmp_path / "c", None), TURNS)
 
 
-def test_missing_files_are_errors(tmp_path, folder):
+def test_missing_files_are_reported(tmp_path, folder):
     with pytest.raises(hr.errors.NotFoundError, match="no such folder"):
         hr.chat(tmp_path / "none", TURNS)
     with pytest.raises(hr.errors.NotFoundError, match=r"tokenizer\.json: there is no such file"):
@@ -214,7 +214,7 @@ def test_missing_files_are_errors(tmp_path, folder):
         hr.chat(object(), TURNS)
 
 
-def test_invalid_template_is_an_error_of_its_line(tmp_path):
+def test_error_for_an_invalid_template_names_the_line(tmp_path):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=r"the template 'default' is invalid.*2"
     ):
@@ -232,7 +232,7 @@ def test_invalid_template_is_an_error_of_its_line(tmp_path):
         (None, "messages is null, expected a list of dicts"),
     ],
 )
-def test_bad_conversations_are_errors_of_their_record(folder, tmp_path, messages, text):
+def test_error_for_a_bad_conversation_names_its_record(folder, tmp_path, messages, text):
     path = written(tmp_path / "chat.jsonl", [TURNS, messages, TURNS[1:]])
 
     @hr.native
@@ -247,7 +247,7 @@ def test_bad_conversations_are_errors_of_their_record(folder, tmp_path, messages
     assert len(list(pipe.skip_errors(1))) == 2
 
 
-def test_wrong_arguments_are_errors(folder):
+def test_wrong_arguments_are_rejected(folder):
     with pytest.raises(ValueError, match="loss is 'user', expected one of 'assistant'"):
         hr.chat(folder, TURNS, loss="user")
     with pytest.raises(ValueError, match="without completion="):
@@ -272,7 +272,7 @@ def test_long_conversations_lose_their_last_turns(folder):
         hr.chat(folder, TURNS, max_length=length - 1)
 
 
-def test_answers_that_cannot_be_found_are_errors(tmp_path):
+def test_answers_that_cannot_be_found_are_rejected(tmp_path):
     template = "{% for m in messages %}{{ loop.revindex }}{{ m.content }}{% endfor %}"
     folder = saved_folder(tmp_path, template)
     with pytest.raises(hr.errors.InvalidArgumentError, match="renders earlier messages in another"):
@@ -296,7 +296,7 @@ def test_block_that_ends_too_early_warns_once(tmp_path):
         hr.chat(folder, TURNS, max_length=1000)
 
 
-def test_time_of_templates_can_be_fixed(tmp_path):
+def test_template_time_can_be_fixed(tmp_path):
     template = "{% generation %}{{ strftime_now('%d %B %Y %H:%M') }}{% endgeneration %}"
     folder = saved_folder(tmp_path, template)
     now = datetime.datetime(2024, 7, 26, 9, 5)

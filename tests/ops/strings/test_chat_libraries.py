@@ -196,7 +196,7 @@ def test_templates_render_as_in_jinja2(tmp_path_factory, text):
     assert as_text(result.tokens) == expected
 
 
-def test_completions_are_those_of_trl(folders):
+def test_completions_match_trl(folders):
     for name in ("qwen3", "llama3", "phi3", "gemma"):
         path = next(path for path in TEMPLATES if path.stem == name)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folders[path])

@@ -198,7 +198,7 @@ def test_dropout_is_rejected(files, tmp_path):
     assert tokenized(path, ["on"])[0].tolist() == expected(files["gpt2"], ["on"])[0]
 
 
-def test_non_utf_8_text_is_an_error_of_its_record(tmp_path):
+def test_error_for_non_utf_8_text_names_its_record(tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_bytes(b"on\nthe w\xe4ter\n")
     function = hr.native(lambda e: {"tokens": hr.ops.tokenize(WORDS, e["text"])})

@@ -30,7 +30,7 @@ def segment_of(directory):
     return directory / "writer-000000-000000.rows"
 
 
-def test_commit_that_was_cut_short_is_left_out(journal, tmp_path, caplog):
+def test_truncated_commit_is_dropped(journal, tmp_path, caplog):
     data = segment_of(journal).read_bytes()
     lengths = []
     for size in [*range(0, len(data), 5), len(data) - 1]:
@@ -48,7 +48,7 @@ def test_commit_that_was_cut_short_is_left_out(journal, tmp_path, caplog):
     assert "Its last append was cut short, so those rows are left out." in caplog.text
 
 
-def test_changed_byte_is_an_error_that_names_the_commit(journal, tmp_path):
+def test_error_for_a_changed_byte_names_the_commit(journal, tmp_path):
     data = bytearray(segment_of(journal).read_bytes())
     for position in range(0, len(data), 7):
         copy = tmp_path / str(position)
@@ -61,7 +61,7 @@ def test_changed_byte_is_an_error_that_names_the_commit(journal, tmp_path):
         shutil.rmtree(copy)
 
 
-def test_message_about_a_damaged_commit(journal):
+def test_error_for_a_damaged_commit_suggests_a_remedy(journal):
     segment = segment_of(journal)
     data = bytearray(segment.read_bytes())
     data[-1 - 8] ^= 1
@@ -74,7 +74,7 @@ def test_message_about_a_damaged_commit(journal):
     )
 
 
-def test_order_that_was_cut_short_is_completed(journal, tmp_path, monkeypatch):
+def test_truncated_order_is_completed(journal, tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "_BLOCK_ROWS", 2)
     assert rows_of(journal) == list(range(7))
     data = (journal / "order-000000").read_bytes()
@@ -88,7 +88,7 @@ def test_order_that_was_cut_short_is_completed(journal, tmp_path, monkeypatch):
         shutil.rmtree(copy)
 
 
-def test_changed_order_is_an_error_that_names_the_line(journal, monkeypatch):
+def test_error_for_a_changed_order_names_the_line(journal, monkeypatch):
     monkeypatch.setattr(reader, "_BLOCK_ROWS", 2)
     rows_of(journal)
     path = journal / "order-000000"
@@ -106,7 +106,7 @@ def test_missing_segment_is_an_error(journal):
         rows_of(journal)
 
 
-def test_state_behind_a_lost_order_is_an_error(journal, monkeypatch):
+def test_state_whose_order_was_lost_is_rejected(journal, monkeypatch):
     monkeypatch.setattr(order, "_FILE_BYTES", 1)
     monkeypatch.setattr(reader, "_BLOCK_ROWS", 2)
     pipe = hr.journal(journal)

@@ -43,7 +43,7 @@ def plain(example):
 
 
 @given(appends())
-def test_rows_are_those_that_were_appended(parts):
+def test_appended_rows_are_read_back(parts):
     rows = [row for part in parts for row in part]
     with TemporaryDirectory() as directory:
         with hr.Journal(directory) as journal:

@@ -34,14 +34,14 @@ class TestRows:
             ({"n": 1, "x": 2.0}, TypeError, "append: got a dict, expected a list of dicts"),
         ],
     )
-    def test_other_rows_than_the_first_are_errors(self, tmp_path, rows, error, message):
+    def test_rows_that_do_not_match_the_first_are_rejected(self, tmp_path, rows, error, message):
         with hr.Journal(tmp_path) as journal:
             journal.append([{"n": 0, "x": 1.0}])
             with pytest.raises(error, match=message):
                 journal.append(rows)
         assert rows_of(tmp_path) == [0]
 
-    def test_first_rows_that_cannot_be_stored_fix_nothing(self, tmp_path):
+    def test_rejected_first_rows_do_not_fix_the_types(self, tmp_path):
         with hr.Journal(tmp_path) as journal:
             for rows in ([{"n": [[1], [1, 2]]}], [{}], [3], [{3: 4}], [{"n": 1}, {"n": "a"}]):
                 with pytest.raises((TypeError, ValueError)):
@@ -64,7 +64,7 @@ class TestRows:
             ("1", TypeError, "version is '1', expected an int"),
         ],
     )
-    def test_wrong_versions_are_errors(self, tmp_path, version, error, message):
+    def test_wrong_versions_are_rejected(self, tmp_path, version, error, message):
         with hr.Journal(tmp_path) as journal, pytest.raises(error, match=message):
             journal.append([{"n": 1}], version=version)
 
@@ -99,14 +99,14 @@ class TestUse:
         os.write(end, b"x")
         os.waitpid(process, 0)
 
-    def test_directory_that_is_a_file_is_an_error(self, tmp_path):
+    def test_file_in_place_of_the_directory_is_rejected(self, tmp_path):
         path = tmp_path / "file"
         path.write_text("")
         with pytest.raises(hr.errors.OpError, match="Choose a directory that you can write to"):
             hr.Journal(path)
 
     @pytest.mark.parametrize("path", [b"bytes", 3, "", "s3://bucket/journal"])
-    def test_directory_that_is_not_local_is_an_error(self, path):
+    def test_remote_directory_is_rejected(self, path):
         for call in (hr.Journal, hr.journal):
             with pytest.raises((TypeError, ValueError), match=r"directory is .*, expected a"):
                 call(path)
@@ -128,7 +128,7 @@ journal.append([{"n": 2, "data": bytes(10_000)}])
 journal.close()
 """
 
-    def test_rows_that_do_not_fit_leave_the_journal_whole(self, tmp_path):
+    def test_rows_that_do_not_fit_leave_the_journal_intact(self, tmp_path):
         ended = subprocess.run(
             [sys.executable, "-c", self.PROGRAM, tmp_path],
             capture_output=True,

@@ -253,7 +253,7 @@ def operations():
 
 
 @given(steps=st.lists(operations(), min_size=1, max_size=5), size=st.integers(1, 90))
-def test_segments_return_the_same_results(records, steps, size):
+def test_block_execution_matches_single_calls_for_any_steps(records, steps, size):
     """Operations over blocks and in loops, in any order, against a call for each example."""
 
     @hr.native

@@ -310,7 +310,7 @@ def test_operation_runs_in_the_engine(name):
     ],
     ids=["tiled", "padded", "one hot", "parts of strings"],
 )
-def test_result_too_large_for_memory_is_an_error_of_its_example(make):
+def test_result_too_large_for_memory_fails_only_its_example(make):
     rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
     sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
     result = iter(sizes)

@@ -52,7 +52,7 @@ def test_iterator_resumes_at_each_batch():
     assert check_each_state(PIPE.to_grain(), lambda batch: batch["n"].tolist()) == BATCHES
 
 
-def test_iterator_resumes_at_each_example_of_batches_by_grain():
+def test_iterator_resumes_at_each_example_of_grain_batches():
     examples = hr.arrays({"n": np.arange(11)}).shuffle(window=4, seed=1)
     dataset = examples.to_grain().map(lambda example: example["n"] * 2).batch(2)
     whole = check_each_state(dataset, np.ndarray.tolist)
@@ -168,7 +168,7 @@ def test_threads_keep_order_and_state():
     assert check_each_state(dataset, lambda batch: batch["n"].tolist()) == BATCHES
 
 
-def test_workers_need_a_seed_and_no_contiguous_parts():
+def test_workers_require_a_seed_and_reject_contiguous_parts():
     dataset = hr.arrays({"n": range(4)}).shuffle().to_grain()
     with pytest.raises(ValueError, match="seed"):
         dataset.set_slice(slice(0, None, 2))
@@ -209,14 +209,14 @@ def test_closed_iterator_is_an_error():
         (iter(hr.arrays({"n": [1]}).to_grain()).get_state(), "resume: stage 0 is arrays"),
     ],
 )
-def test_foreign_states_are_errors_before_the_first_element(state, message):
+def test_foreign_states_are_rejected_before_the_first_element(state, message):
     iterator = iter(PIPE.to_grain())
     with pytest.raises(ValueError, match=message):
         iterator.set_state(state)
     assert numbers(iterator) == BATCHES
 
 
-def test_missing_grain_is_named(monkeypatch):
+def test_error_for_missing_grain_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "grain", None)
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="to_grain: grain is required"):

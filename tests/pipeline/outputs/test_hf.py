@@ -61,7 +61,7 @@ def test_training_resumes_at_any_step(way, tmp_path):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("world", [1, 2])
-def test_training_resumes_on_another_number_of_processes(world, tmp_path):
+def test_training_resumes_on_a_different_number_of_processes(world, tmp_path):
     whole = trained(tmp_path / "whole", world=3 - world)
     for step in (2, 5):
         checkpoint = tmp_path / "whole" / f"checkpoint-{step}"
@@ -116,7 +116,7 @@ def trainer_in(directory, model=None, **options):
 PIPE = hr.arrays({"x": [1.0, 2.0]})
 
 
-def test_bad_arguments_are_errors(tmp_path):
+def test_invalid_arguments_are_rejected(tmp_path):
     with pytest.raises(TypeError, match="trainer is a int, expected a transformers"):
         hr.hf.attach(3, PIPE.batch(1))
     with pytest.raises(TypeError, match="train is a list, expected a pipeline"):
@@ -133,7 +133,7 @@ def test_bad_arguments_are_errors(tmp_path):
         hr.hf.attach(trainer, PIPE.batch(1))
 
 
-def test_data_that_yields_nothing_is_an_error_before_training(tmp_path):
+def test_empty_data_is_rejected_before_training(tmp_path):
     for pipe in (hr.arrays({"x": []}).batch(2), PIPE.batch(3, remainder="drop")):
         with pytest.raises(ValueError, match="the pipeline train yields no batches"):
             hr.hf.attach(trainer_in(tmp_path), pipe)
@@ -161,7 +161,7 @@ class Mean(Model):
 
 
 @pytest.mark.timeout(300)
-def test_training_resumes_far_into_an_epoch_without_reading_what_came_before(tmp_path):
+def test_training_resumes_far_into_an_epoch_without_rereading_earlier_data(tmp_path):
     step, size = 20_000, 2
     examples = hr.arrays({"n": np.arange(100_000)}).shuffle(seed=3)
 

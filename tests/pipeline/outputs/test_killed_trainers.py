@@ -105,7 +105,9 @@ def check_killed(framework, directory, num_steps, num_kills, seed):
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("framework", PACKAGES)
-def test_killed_training_has_the_losses_of_an_uninterrupted_one(framework, tmp_path, is_nightly):
+def test_killed_training_matches_the_losses_of_an_uninterrupted_run(
+    framework, tmp_path, is_nightly
+):
     for name in ("torch", *PACKAGES[framework]):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed")

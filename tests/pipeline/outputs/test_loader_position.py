@@ -45,7 +45,7 @@ def test_later_epoch_skips_the_rest_of_the_state_with_a_warning(caplog):
 
 
 @pytest.mark.parametrize(("is_alone", "offset"), [(True, 3), (False, 2)])
-def test_finished_epoch_counts_only_for_a_loop_that_reads_it_alone(is_alone, offset):
+def test_finished_epoch_is_skipped_only_by_a_single_loop(is_alone, offset):
     position = loaded(2, {"place": [1]})
     position.set_epoch(0)
     position.advance(3, is_alone)

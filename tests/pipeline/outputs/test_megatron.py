@@ -38,7 +38,7 @@ def step(iterators):
 
 @pytest.mark.parametrize("before", [1, 2, 4])
 @pytest.mark.parametrize("after", [1, 2, 4])
-def test_saved_state_resumes_on_another_number_of_ranks(before, after, tmp_path):
+def test_saved_state_resumes_on_a_different_number_of_ranks(before, after, tmp_path):
     whole = [wrapped(external(0, 1))]
     expected = [step(whole) for _ in range(12)]
     iterators = [wrapped(external(rank, before)) for rank in range(before)]

@@ -8,7 +8,7 @@ import headrace as hr
 mx = pytest.importorskip("mlx.core")
 
 
-def test_numbers_become_mlx_arrays_and_strings_stay():
+def test_numbers_become_mlx_arrays_and_strings_are_unchanged():
     columns = {
         "n": np.arange(6, dtype=np.int64),
         "x": np.ones((6, 2), np.float64),
@@ -28,7 +28,7 @@ def test_numbers_become_mlx_arrays_and_strings_stay():
     assert batch["name"].tolist() == columns["name"]
 
 
-def test_state_is_that_of_the_loop_although_one_batch_is_ahead():
+def test_state_follows_the_loop_although_one_batch_is_prefetched():
     pipe = hr.arrays({"n": np.arange(20)}).shuffle(seed=3).batch(3)
     whole = [batch["n"].tolist() for batch in pipe]
     for position in range(len(whole) + 1):
@@ -40,7 +40,7 @@ def test_state_is_that_of_the_loop_although_one_batch_is_ahead():
         batches.close()
 
 
-def test_values_out_of_range_are_errors():
+def test_values_out_of_range_are_rejected():
     with pytest.raises(ValueError, match=r"component 'x' has the float64 value 1e\+300"):
         next(hr.arrays({"x": [1.0, 1e300]}).batch(2).to_mlx())
     days = hr.arrays({"day": np.array(["2026-01-01"], "M8[D]")})

@@ -62,7 +62,7 @@ def segments(row):
     return [row["tokens"][start:end] for start, end in pairwise(ends)]
 
 
-def test_offsets_are_those_of_variable_length_attention(project):
+def test_offsets_match_variable_length_attention(project):
     for row in packed_rows():
         offsets = row["cu_seqlens"]
         # The form that flash_attn_varlen_func and PyTorch's nested tensors accept.
@@ -83,7 +83,7 @@ def test_offsets_are_those_of_variable_length_attention(project):
             torch.testing.assert_close(output, alone(project, tokens))
 
 
-def test_segments_and_positions_make_a_mask(project):
+def test_mask_is_built_from_segments_and_positions(project):
     for row in packed_rows():
         ids, positions = row["segment_ids"], row["positions"]
         mask = (ids[:, None] == ids) & (positions[:, None] >= positions)
@@ -105,7 +105,7 @@ def flex(project, tokens, positions, is_visible):
     return attention.flex_attention(*heads, block_mask=blocks)[0].transpose(0, 1)
 
 
-def test_segments_make_a_block_mask_for_flex_attention(project):
+def test_flex_attention_mask_is_built_from_segments(project):
     for row in packed_rows()[:3]:
         ids, positions = row["segment_ids"], row["positions"]
 
@@ -149,7 +149,7 @@ def paths(tree):
     return [torch.nonzero(above(tree)[leaf][nodes]).flatten() for leaf in tree["leaf_of"].tolist()]
 
 
-def test_attention_over_a_tree_equals_attention_over_each_row(project):
+def test_attention_over_a_tree_matches_attention_over_each_row(project):
     originals = iter(answers())
     for tree in trees():
         lengths, positions = tree["node_lengths"].long(), tree["positions"]

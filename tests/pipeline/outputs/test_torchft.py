@@ -55,7 +55,7 @@ def check_steps(replica, steps):
 
 
 @pytest.mark.timeout(400)
-def test_killed_replica_comes_back_at_the_step_of_the_others(tmp_path):
+def test_killed_replica_rejoins_at_the_step_of_the_others(tmp_path):
     with (tmp_path / "errors").open("w+") as log:
         lighthouse = program(["-c", LIGHTHOUSE], log)
         address = lighthouse.stdout.readline().strip()

@@ -48,7 +48,7 @@ def steps(ranks, count=None):
     return done, iterators
 
 
-def test_loader_is_one_of_torchtitan():
+def test_loader_is_a_torchtitan_dataloader():
     (loader,) = loaders(1)
     assert isinstance(loader, BaseDataLoader)
     inputs, labels = next(iter(loader))
@@ -58,7 +58,7 @@ def test_loader_is_one_of_torchtitan():
 
 @pytest.mark.parametrize("before", [1, 2, 4])
 @pytest.mark.parametrize("after", [1, 2, 4])
-def test_any_state_resumes_on_another_number_of_ranks(before, after):
+def test_any_state_resumes_on_a_different_number_of_ranks(before, after):
     whole, _ = steps(loaders(1), 12)
     for count in (0, 1, 4, 7):
         ranks = loaders(before)
@@ -72,7 +72,7 @@ def test_any_state_resumes_on_another_number_of_ranks(before, after):
             assert seen + rest == whole
 
 
-def test_keys_are_those_of_torchtitan_on_each_rank():
+def test_keys_match_torchtitan_on_each_rank():
     for loader in loaders(2):
         assert set(loader.state_dict()) == {"dp_rank_0", "world_size"}
         assert loader.state_dict()["world_size"] == 2
@@ -99,7 +99,7 @@ def test_finite_loader_stops_on_all_ranks_after_the_same_batch(world):
     assert list(ranks[0]) == []
 
 
-def test_config_builds_the_loader_with_the_arguments_of_the_trainer():
+def test_config_builds_the_loader_with_trainer_arguments():
     config = DataLoader.Config(pipeline=rows)
     assert isinstance(config, Configurable.Config)
     loader = config.build(
@@ -116,7 +116,7 @@ def test_config_builds_the_loader_with_the_arguments_of_the_trainer():
     assert config.to_dict()["infinite"] is True
 
 
-def test_command_line_of_torchtitan_keeps_the_pipeline():
+def test_torchtitan_command_line_keeps_the_pipeline():
     default = DataLoader.Config(pipeline=rows)
     config = tyro.cli(DataLoader.Config, default=default, args=["--no-infinite"])
     assert config.pipeline is rows
@@ -139,13 +139,13 @@ def test_empty_state_changes_nothing():
         ({"dp_rank_0": "{", "world_size": 1}, "resume: the state is damaged"),
     ],
 )
-def test_foreign_states_are_errors_at_once(state, message):
+def test_foreign_states_are_rejected_at_once(state, message):
     (loader,) = loaders(1)
     with pytest.raises(ValueError, match=message):
         loader.load_state_dict(state)
 
 
-def test_state_of_another_pipeline_is_an_error_at_once():
+def test_state_of_a_different_pipeline_is_rejected_at_once():
     (other,) = loaders(1, hr.arrays({"input": [1, 2], "labels": [1, 2]}))
     next(iter(other))
     with pytest.raises(ValueError, match="resume: stage 0 is arrays"):
@@ -162,12 +162,12 @@ def test_state_of_another_pipeline_is_an_error_at_once():
         (hr.arrays({"labels": range(4)}).shuffle(), "seed"),
     ],
 )
-def test_bad_pipelines_are_errors_before_the_first_batch(pipe, message):
+def test_invalid_pipelines_are_rejected_before_the_first_batch(pipe, message):
     with pytest.raises(ValueError, match=message):
         DataLoader(pipe, 0, 2, 4)
 
 
-def test_bad_arguments_are_errors():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(TypeError, match="pipeline is a NoneType, expected a pipeline"):
         DataLoader.Config().build(dp_rank=0, dp_world_size=1, local_batch_size=1)
     with pytest.raises(ValueError, match="batch_size is 0"):

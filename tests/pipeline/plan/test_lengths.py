@@ -68,7 +68,7 @@ def test_length_is_known_without_reading(directory, kind):
 
 
 @pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder", "coco"])
-def test_take_skip_and_shard_of_a_known_length_have_a_known_length(directory, kind):
+def test_take_skip_and_shard_keep_the_length_known(directory, kind):
     pipe = pipelines_of_known_length(directory)[kind]
     for part in pipe.split(0.6, 0.4, seed=3):
         for shaped in (part, part.shuffle(seed=1).batch(4), part.epochs(3).batch(2)):

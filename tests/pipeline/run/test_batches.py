@@ -86,7 +86,7 @@ def test_threads_stop_at_the_end_on_close_and_after_a_with_block(endless):
 
 
 @needs_proc
-def test_thousand_iterations_leave_no_threads(endless):
+def test_a_thousand_iterations_leave_no_threads(endless):
     for _ in range(1000):
         next(iter(endless.options(num_threads=2)))
     gc.collect()

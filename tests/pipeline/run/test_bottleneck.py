@@ -437,7 +437,7 @@ def test_gil_is_sampled_only_in_longer_iterations(monkeypatch, after_s, expected
         assert names.count("headrace-gil") == (expected if has_gil() else 0)
 
 
-def test_the_gil_is_not_sampled_for_functions_in_other_processes(monkeypatch):
+def test_gil_is_not_sampled_for_functions_in_other_processes(monkeypatch):
     monkeypatch.setattr(batches_module, "_LOOKED_AT_S", -1.0)
     with iter(hr.arrays({"n": np.arange(100)}).map(dict, num_processes=1)) as batches:
         next(batches)

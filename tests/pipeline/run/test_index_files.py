@@ -139,7 +139,7 @@ def test_damage_anywhere_in_an_index_is_detected(data, kind):
 
 
 @pytest.mark.parametrize("name", ["tfrecords", "text_lines", "json_lines", "webdataset"])
-def test_index_of_another_file_is_not_used(tmp_path, name):
+def test_index_of_a_different_file_is_not_used(tmp_path, name):
     write, source = KINDS[name]
     mine, other = tmp_path / "mine", tmp_path / "other"
     write(mine, NUMBERS)
@@ -176,7 +176,7 @@ def test_forged_index_is_rejected_with_the_reason(tmp_path):
     assert (outputs.scanned, outputs.opened) == (0, 1)
 
 
-def test_damage_of_indexed_data_is_reported_as_data_loss(tmp_path):
+def test_damage_to_indexed_data_is_reported_as_data_loss(tmp_path):
     path = tmp_path / "a.tfrecord"
     write_tfrecords(path, NUMBERS)
     shuffled(hr.tfrecords, path)
@@ -238,7 +238,7 @@ def test_unwritable_directory_is_not_an_error(tmp_path, monkeypatch):
     assert "ermission denied" in outputs.failure
 
 
-def test_two_kinds_of_index_of_one_file_coexist(tmp_path):
+def test_two_kinds_of_index_for_one_file_coexist(tmp_path):
     path = tmp_path / "a.csv"
     write_csv(path, NUMBERS)
     lines, rows = shuffled(hr.text_lines, path), shuffled(hr.csv, path)

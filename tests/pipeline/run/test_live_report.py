@@ -41,7 +41,7 @@ def test_report_is_json():
     assert all(0 <= stage["busy"] <= 1 for stage in report["stages"])
 
 
-def test_names_of_functions_cannot_become_markup():
+def test_function_names_cannot_become_markup():
     def function(example):
         return example
 

@@ -34,7 +34,7 @@ def test_iterations_that_have_ended_are_not_reported(watched):
     assert monitor.process_report(os.getpid())["iterations"] == []
 
 
-def test_process_does_not_report_unless_it_is_asked_to(monkeypatch):
+def test_process_reports_only_on_request(monkeypatch):
     monkeypatch.delenv("HEADRACE_TOP", raising=False)
     with iter(hr.arrays({"x": [1, 2]})) as batches:
         next(batches)

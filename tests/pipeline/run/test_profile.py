@@ -27,7 +27,7 @@ def test_profile_reads_the_whole_epoch_if_it_is_short(trace):
     assert "trace.json" in profile._repr_html_()
 
 
-def test_profile_stops_after_its_time(tmp_path):
+def test_profile_stops_after_its_time_limit(tmp_path):
     pipe = hr.arrays({"x": list(range(10))}).epochs().batch(5)
     profile = pipe.profile(0.05, tmp_path / "trace.json")
     assert profile.seconds >= 0.05
@@ -41,7 +41,7 @@ def test_trace_names_its_threads(trace):
     assert any(name.startswith("function 0") for name in names)
 
 
-def test_trace_has_the_calls_of_functions(trace):
+def test_trace_includes_function_calls(trace):
     _, events = trace
     calls = [event for event in events if "slow" in event["name"]]
     assert calls
@@ -62,7 +62,7 @@ def test_activities_of_a_thread_do_not_overlap(trace):
         assert all(duration >= 0 for _, duration in activities)
 
 
-def test_trace_has_the_memory(trace):
+def test_trace_includes_memory_use(trace):
     _, events = trace
     memory = [event["args"]["bytes"] for event in events if event["name"] == "memory"]
     assert memory
@@ -74,7 +74,7 @@ def test_time_must_be_positive():
         hr.arrays({"x": [1]}).profile(0)
 
 
-def test_error_of_the_pipeline_is_raised(tmp_path):
+def test_pipeline_error_is_raised(tmp_path):
     def fail(example):
         raise ValueError("boom")
 

@@ -60,7 +60,7 @@ def values(batches):
 PIPE = hr.arrays({"x": list(range(20))}).shuffle(seed=5).batch(3)
 
 
-def test_batches_are_the_same(shown):
+def test_progress_does_not_change_the_batches(shown):
     assert values(PIPE.progress(description="train")) == values(PIPE)
     assert shown[0].arguments == ("train", 7, 0, "batches")
     assert shown[0].numbers == list(range(1, 8))
@@ -79,17 +79,17 @@ def test_total_covers_all_epochs(shown):
     assert shown[0].numbers[-1] == 5
 
 
-def test_epochs_of_a_loop_have_their_own_bar(shown):
+def test_each_epoch_of_a_loop_has_its_own_bar(shown):
     for epoch in range(2):
         assert values(PIPE.epoch(epoch).progress()) == values(PIPE.epoch(epoch))
     assert [bar.numbers[-1] for bar in shown] == [7, 7]
 
 
-def test_length_is_that_of_the_pipeline():
+def test_length_matches_the_pipeline():
     assert len(PIPE.progress()) == 7
 
 
-def test_unknown_length_is_an_error_and_shows_no_total(shown):
+def test_bar_of_unknown_length_has_no_total(shown):
     batches = hr.arrays({"x": [1, 2, 3]}).filter(lambda e: e["x"] > 1).progress()
     assert shown[0].arguments[1] is None
     assert batches
@@ -113,14 +113,14 @@ def test_resumed_bar_continues_at_its_position(shown, taken):
     batches.close()
 
 
-def test_bar_of_a_started_iteration_begins_at_its_position(shown):
+def test_bar_of_a_running_iteration_starts_at_its_position(shown):
     batches = iter(PIPE)
     next(batches), next(batches)
     assert len(list(batches.progress())) == 5
     assert shown[0].numbers == [3, 4, 5, 6, 7]
 
 
-def test_resumed_bar_is_right_on_another_number_of_ranks(shown):
+def test_resumed_bar_is_correct_on_a_different_number_of_ranks(shown):
     def pipe(rank, count):
         return hr.arrays({"x": list(range(48))}).shuffle(seed=1).shard(rank, count).batch(3)
 
@@ -146,14 +146,14 @@ def test_resumed_bar_counts_examples(shown):
     assert shown[0].numbers[-1] == 10
 
 
-def test_left_out_steps_are_part_of_the_bar(shown):
+def test_bar_includes_omitted_steps(shown):
     pipe = PIPE.without_steps([(1, 3)])
     assert len(list(pipe.progress())) == 5
     assert shown[0].arguments[1] == 7
     assert shown[0].numbers == [1, 4, 5, 6, 7]
 
 
-def test_methods_of_batches_are_there(shown):
+def test_progress_keeps_the_methods_of_the_iteration(shown):
     with PIPE.progress() as batches:
         next(batches)
         assert batches.metrics()["headrace_batches_total"] == 1
@@ -185,7 +185,7 @@ def test_tqdm_shows_the_bar_in_a_terminal():
     assert "7/7" in stream.getvalue()
 
 
-def test_bar_of_tqdm_begins_at_its_position():
+def test_tqdm_bar_starts_at_its_position():
     pytest.importorskip("tqdm")
     with terminal() as stream:
         bar = bars.loop_bar("train", 10, 4, "batches")
@@ -195,7 +195,7 @@ def test_bar_of_tqdm_begins_at_its_position():
     assert re.search(r"5/10.*waited 3%", stream.getvalue())
 
 
-def test_bars_of_the_program_keep_their_settings():
+def test_tqdm_settings_of_the_program_are_unchanged():
     tqdm = pytest.importorskip("tqdm")
     before = tqdm.tqdm.monitor_interval
     with terminal():
@@ -210,12 +210,12 @@ def test_plain_line_shows_the_bar_without_tqdm(without_tqdm):
     assert re.fullmatch(r"train: 7 of 7 batches, [\d.,e+]+/s, 0:00 left *\n", last)
 
 
-def test_nothing_is_written_if_stderr_is_no_terminal(capsys):
+def test_nothing_is_written_if_stderr_is_not_a_terminal(capsys):
     list(PIPE.progress())
     assert capsys.readouterr() == ("", "")
 
 
-def test_long_loops_write_lines_if_stderr_is_no_terminal(capsys, monkeypatch):
+def test_long_loops_write_lines_if_stderr_is_not_a_terminal(capsys, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
     bar = bars.LoopBar("train", 4000, 0, "batches")

@@ -245,7 +245,7 @@ def test_pipeline_that_cannot_be_shared_is_rejected(numbers):
         check_shares("serve", numbers.batch(2).options(deterministic=False))
 
 
-def test_state_of_another_pipeline_is_rejected(numbers):
+def test_state_of_a_different_pipeline_is_rejected(numbers):
     share = ShareBatches(numbers.batch(10), 0, 2)
     next(share)
     next(share)

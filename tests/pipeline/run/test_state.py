@@ -165,7 +165,7 @@ def drawn(example, rng):
     }
 
 
-def test_another_process_resumes(records):
+def test_state_resumes_in_another_process(records):
     uninterrupted, states = run(iter(everything(records)))
     for place in (3, len(uninterrupted) // 2, len(uninterrupted) - 5):
         script = subprocess.run(

@@ -118,12 +118,12 @@ def test_ragged_batches_hold_all_objects(tmp_path):
         ),
     ],
 )
-def test_invalid_annotations_are_an_error_with_file_and_entry(tmp_path, changes, message):
+def test_error_for_invalid_annotations_names_file_and_entry(tmp_path, changes, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         iter(hr.coco(*write(tmp_path, **changes)))
 
 
-def test_damaged_json_names_file_and_position(tmp_path):
+def test_error_for_damaged_json_names_file_and_position(tmp_path):
     images, file = write(tmp_path)
     file.write_text(file.read_text()[:-5])
     with pytest.raises(errors.InvalidArgumentError, match=r"coco: .*boxes.json: .* line 1 column"):

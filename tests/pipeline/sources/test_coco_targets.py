@@ -56,7 +56,7 @@ def masks_of(root, annotations, **options):
     return next(iter(hr.coco(*write(root, annotations), masks=True, **options)))["masks"]
 
 
-def test_masks_of_polygons_and_run_lengths_are_drawn(tmp_path):
+def test_polygons_and_run_lengths_are_drawn_as_masks(tmp_path):
     outlines = [SQUARE, runs(RUNS), runs(compressed(RUNS)), POLYGONS]
     masks = masks_of(tmp_path, [{"segmentation": outline} for outline in outlines])
     assert masks.dtype == np.uint8
@@ -218,7 +218,7 @@ def test_masks_stay_with_their_image_after_shuffles_shards_and_a_resume(tmp_path
         ({"segmentation": runs([1 << 80])}, "add up to 1208925819614629174706176 pixels"),
     ],
 )
-def test_invalid_outlines_are_an_error_with_file_and_annotation(tmp_path, annotation, message):
+def test_error_for_invalid_outlines_names_file_and_annotation(tmp_path, annotation, message):
     arguments = write(tmp_path, [{"segmentation": SQUARE}, annotation])
     with pytest.raises(
         errors.InvalidArgumentError, match=rf"objects.json: annotations\[1\] \(id 11\): .*{message}"
@@ -237,7 +237,7 @@ def test_invalid_outlines_are_an_error_with_file_and_annotation(tmp_path, annota
         ([float("inf"), *POINTS[1:]], "expected finite numbers"),
     ],
 )
-def test_invalid_keypoints_are_an_error_with_file_and_annotation(tmp_path, keypoints, message):
+def test_error_for_invalid_keypoints_names_file_and_annotation(tmp_path, keypoints, message):
     arguments = write(tmp_path, [{"keypoints": POINTS}, {"keypoints": keypoints}])
     with pytest.raises(
         errors.InvalidArgumentError, match=rf"objects.json: annotations\[1\] \(id 11\): .*{message}"
@@ -245,13 +245,13 @@ def test_invalid_keypoints_are_an_error_with_file_and_annotation(tmp_path, keypo
         iter(hr.coco(*arguments, keypoints=True))
 
 
-def test_file_without_keypoints_is_an_error_that_names_a_remedy(tmp_path):
+def test_error_for_a_file_without_keypoints_suggests_a_remedy(tmp_path):
     with pytest.raises(errors.InvalidArgumentError, match="there are no keypoints"):
         len(hr.coco(*write(tmp_path, [{}]), keypoints=True))
 
 
 @pytest.mark.parametrize("height", [None, 0, 2.5, "6", 2**30])
-def test_masks_need_the_size_of_images(tmp_path, height):
+def test_masks_require_image_sizes(tmp_path, height):
     arguments = write(tmp_path, [], height=height, width=WIDTH)
     with pytest.raises(errors.InvalidArgumentError, match=r"objects.json: image 1: height is"):
         iter(hr.coco(*arguments, masks=True))

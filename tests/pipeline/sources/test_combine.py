@@ -125,7 +125,7 @@ def test_zip_of_a_dict_adds_the_keys_to_the_names(records, items_of):
     assert len(result) == 1000
 
 
-def test_zip_of_shuffles_pairs_each_example_with_others(items_of):
+def test_zip_shuffles_each_pipeline_independently(items_of):
     pipeline = numbers(0, 50)
     zipped = hp.zip({"a": pipeline.shuffle(seed=1), "b": pipeline.shuffle(seed=2)}).epochs(2)
     result = items_of(zipped)

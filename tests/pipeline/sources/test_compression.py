@@ -198,7 +198,7 @@ def test_zeros_after_the_end_are_padding(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_other_bytes_after_the_end_are_an_error(tmp_path, name):
+def test_trailing_data_is_an_error(tmp_path, name):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](b"one\n") + b"and more\n")
     results = []

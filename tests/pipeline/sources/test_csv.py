@@ -148,7 +148,7 @@ def test_types_of_some_columns_can_be_set(written):
         ("id\tname, first\n1\tx, y\n", "2 columns and contains"),
     ],
 )
-def test_file_with_another_delimiter_is_rejected(written, text, message):
+def test_file_with_the_wrong_delimiter_is_rejected(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         hp.csv(written(text)).spec  # noqa: B018
     name = text.splitlines()[0].split(",")[0]

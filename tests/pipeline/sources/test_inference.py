@@ -194,7 +194,7 @@ def test_later_values_that_fit_the_inferred_type_are_read(table):
         (np.float16, "70000", "float16, which"),
     ],
 )
-def test_float_types_round_numbers_and_reject_other_text(tmp_path, table, word, text, more):
+def test_float_types_round_numbers_and_reject_non_numeric_text(tmp_path, table, word, text, more):
     with pytest.raises(errors.InvalidArgumentError, match=f"'a' is '{text}', expected {more}"):
         list(hr.csv(table("1", text), {"a": word}))
     rounded = ["16777218", "1e30", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0e-400"]
@@ -237,7 +237,7 @@ def test_json_floats_with_integer_values_are_read(objects):
 
 
 @pytest.mark.parametrize("text", ["18446744073709551617", "[1, -9223372036854775809]"])
-def test_integer_of_more_than_64_bits_is_not_inferred(objects, text):
+def test_integer_with_more_than_64_bits_is_not_inferred(objects, text):
     path = objects("1", text) if text[0] != "[" else objects(text)
     with pytest.raises(
         errors.InvalidArgumentError, match=r"line \d: 'a' has the integer .*hr.Json"

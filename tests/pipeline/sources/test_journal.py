@@ -63,14 +63,14 @@ def grouped_rows(num_groups=7, size=3, version=0):
 
 
 class TestRows:
-    def test_rows_of_all_types_are_those_of_an_iterable(self, tmp_path):
+    def test_rows_of_all_types_match_an_iterable(self, tmp_path):
         append_in_parts(tmp_path, ROWS)
         pipe, expected = hr.journal(tmp_path), hr.iterable(ROWS)
         assert pipe.spec == expected.spec
         assert list(map(plain, pipe)) == list(map(plain, expected))
 
     @pytest.mark.parametrize("names", [("n", "text"), ("n", "list"), ("n", "names"), ("image",)])
-    def test_stages_see_the_rows_of_an_iterable(self, tmp_path, names):
+    def test_stages_receive_the_same_rows_as_from_an_iterable(self, tmp_path, names):
         append_in_parts(tmp_path, ROWS)
         for build in (
             lambda pipe: pipe.select(*names).padded_batch(5),
@@ -81,12 +81,12 @@ class TestRows:
             ]
             assert results[0] == results[1]
 
-    def test_arrays_of_one_shape_are_batched(self, tmp_path):
+    def test_arrays_of_equal_shape_are_batched(self, tmp_path):
         append_in_parts(tmp_path, [{"x": np.full((2, 3), n)} for n in range(7)])
         shapes = [batch["x"].shape for batch in hr.journal(tmp_path).batch(3)]
         assert shapes == [(3, 2, 3), (3, 2, 3), (1, 2, 3)]
 
-    def test_rows_of_several_segments_and_order_files_come_once(self, tmp_path, monkeypatch):
+    def test_rows_of_several_segments_and_order_files_are_yielded_once(self, tmp_path, monkeypatch):
         monkeypatch.setattr(writer, "_SEGMENT_BYTES", 300)
         monkeypatch.setattr(order, "_FILE_BYTES", 150)
         monkeypatch.setattr(reader, "_BLOCK_ROWS", 2)
@@ -159,7 +159,7 @@ class TestFollowing:
         assert ended.stdout == "interrupted\n"
 
     @pytest.mark.timeout(60)
-    def test_report_of_waits_names_the_open_writers(self, tmp_path):
+    def test_dump_of_waits_names_the_open_writers(self, tmp_path):
         with hr.Journal(tmp_path) as journal:
             journal.append([{"n": 0}])
             rows = iter(hr.journal(tmp_path, poll_s=0.01))
@@ -209,7 +209,7 @@ class TestGroups:
         ]
         assert batches.statistics().stages[0].left_out == 1
 
-    def test_groups_of_all_types(self, tmp_path):
+    def test_groups_can_contain_all_types(self, tmp_path):
         rows = [{**row, "key": row["n"] % 5} for row in ROWS]
         append_in_parts(tmp_path, rows)
         examples = list(hr.journal(tmp_path, group="key", group_size=4, ragged=["names"]))
@@ -232,7 +232,7 @@ class TestGroups:
         assert sorted(map(sorted, examples)) == [[n, n + 1, n + 2] for n in range(0, 30, 3)]
         assert numbers(hr.journal(tmp_path, group="g", group_size=3)) == examples
 
-    def test_another_shape_than_in_the_first_group_is_an_error(self, tmp_path):
+    def test_shape_that_differs_from_the_first_group_is_an_error(self, tmp_path):
         rows = [{"g": n // 2, "list": np.arange(3 + n // 5)} for n in range(6)]
         append_in_parts(tmp_path, rows)
         with pytest.raises(InvalidArgumentError) as raised:
@@ -253,7 +253,7 @@ class TestGroups:
             ({"group": "g", "group_size": 2, "ragged": ["y"]}, "ragged is 'y', but the rows of"),
         ],
     )
-    def test_unsuitable_components_are_errors(self, tmp_path, arguments, message):
+    def test_unsuitable_components_are_rejected(self, tmp_path, arguments, message):
         append_in_parts(tmp_path, [{"g": 1, "list": np.arange(2)}])
         with pytest.raises(ValueError, match=message):
             list(hr.journal(tmp_path, **arguments))
@@ -288,7 +288,7 @@ class TestAge:
         assert batches.statistics().stages[0].too_old > 10
         assert numbers(pipe) == numbers(results), "a replay drops the same rows"
 
-    def test_rows_of_incomplete_groups_become_too_old(self, tmp_path):
+    def test_rows_of_incomplete_groups_are_dropped_when_too_old(self, tmp_path):
         with hr.Journal(tmp_path) as journal:
             rows = iter(hr.journal(tmp_path, group="g", group_size=2, max_age=2, poll_s=0.01))
             journal.append([{"g": g, "n": g} for g in (0, 1, 2, 2)], version=0)
@@ -343,7 +343,7 @@ class TestStates:
             assert rest.digest() == digest
 
     @pytest.mark.parametrize("build", ["rows", "batches", "window", "groups"])
-    def test_resumed_iteration_continues_when_the_journal_was_opened_again(self, tmp_path, build):
+    def test_resumed_iteration_continues_after_the_journal_is_reopened(self, tmp_path, build):
         def append(first):
             with hr.Journal(tmp_path) as journal:
                 journal.append([{"n": n, "g": n // 3} for n in range(first, first + 10)])
@@ -361,7 +361,7 @@ class TestStates:
         assert list(pipe.resume(state)) == []
         assert numbers(pipe) == results
 
-    def test_state_of_another_journal_is_an_error(self, tmp_path):
+    def test_state_of_a_different_journal_is_rejected(self, tmp_path):
         for name in ("one", "other"):
             append_in_parts(tmp_path / name, [{"n": n} for n in range(8)])
         batches = iter(hr.journal(tmp_path / "one"))
@@ -370,13 +370,13 @@ class TestStates:
         with pytest.raises(ValueError, match=r"journal-\w+\.json: the name, size or order"):
             next(hr.journal(tmp_path / "other").resume(batches.state()))
 
-    def test_order_with_other_arguments_is_an_error(self, tmp_path):
+    def test_order_with_different_arguments_is_rejected(self, tmp_path):
         append_in_parts(tmp_path, [{"n": n, "g": n // 2} for n in range(8)])
         list(hr.journal(tmp_path))
         with pytest.raises(FailedPreconditionError, match=r"group is 'g', but .* with None"):
             list(hr.journal(tmp_path, group="g", group_size=2))
 
-    def test_replay_yields_the_same_batches_and_their_places(self, tmp_path):
+    def test_replay_yields_the_same_batches_and_their_positions(self, tmp_path):
         append_in_parts(tmp_path, [{"n": n} for n in range(20)])
         pipe = hr.journal(tmp_path).batch(3)
         batches = iter(pipe)
@@ -420,7 +420,7 @@ class TestRanks:
         assert len(whole) == (40 if "group" in arguments else 80)
         assert [results[0], results[1]] == [whole[0::2], whole[1::2]]
 
-    def test_another_number_of_ranks_resumes(self, tmp_path):
+    def test_different_number_of_ranks_resumes(self, tmp_path):
         append_in_parts(tmp_path, [{"n": n} for n in range(40)])
         batches = iter(hr.journal(tmp_path).shard(1, 2).batch(2))
         assert numbers([next(batches), next(batches)]) == [[1, 3], [5, 7]]
@@ -459,7 +459,7 @@ class TestDeletion:
         append_in_parts(tmp_path, [{"n": 300 + k, "g": 10**6} for k in range(2)])
         assert numbers(pipe.resume(batches.state())) == [[1, 300, 301]]
 
-    def test_nothing_is_deleted_for_the_state_of_another_pipeline(self, tmp_path):
+    def test_state_of_a_different_pipeline_deletes_nothing(self, tmp_path):
         append_in_parts(tmp_path, [{"n": 1}])
         batches = iter(hr.arrays({"x": [1, 2]}))
         next(batches)
@@ -484,7 +484,7 @@ class TestArguments:
             ({"ragged": "x"}, TypeError, "ragged is 'x', expected a list of strings"),
         ],
     )
-    def test_wrong_arguments_are_errors(self, arguments, error, message):
+    def test_wrong_arguments_are_rejected(self, arguments, error, message):
         with pytest.raises(error, match=message):
             hr.journal("anywhere", **arguments)
 

@@ -73,7 +73,7 @@ def check_equal(items, expected):
 
 
 class TestItems:
-    def test_items_have_the_values_of_the_tables_and_frames_of_the_videos(self, root):
+    def test_items_combine_table_values_and_video_frames(self, root):
         pipe = hr.lerobot(root)
         check_equal(pipe, expected_items())
         assert len(pipe) == pipe.count() == NUM
@@ -83,7 +83,7 @@ class TestItems:
         check_equal(pipe, expected_items(IN_FRAMES))
         assert len(pipe) == NUM
 
-    def test_components_have_types_and_shapes_of_lerobot(self, root):
+    def test_components_have_lerobot_types_and_shapes(self, root):
         spec = hr.lerobot(root, WINDOW).spec
         height, width = files.HEIGHT, files.WIDTH
         assert {name: repr(one) for name, one in spec.items()} == {
@@ -168,7 +168,7 @@ def items(root):
 
 
 class TestOrder:
-    def test_full_shuffle_yields_the_same_items_in_the_order_of_the_seed(self, root, items):
+    def test_full_shuffle_yields_the_same_items_in_seeded_order(self, root, items):
         listed = list(items)
         order = [int(row["i"]) for row in hr.arrays({"i": range(NUM)}).shuffle(seed=5)]
         shuffled = list(items.shuffle(seed=5))
@@ -216,7 +216,7 @@ class TestOrder:
 
 
 class TestErrors:
-    def test_old_format_names_the_converter(self, tmp_path):
+    def test_error_for_an_old_format_names_the_converter(self, tmp_path):
         root = files.write_data_set(tmp_path, (2,), (), files=1, codebase_version="v2.1")
         with pytest.raises(
             errors.InvalidArgumentError,
@@ -224,7 +224,7 @@ class TestErrors:
         ):
             hr.lerobot(root).spec  # noqa: B018
 
-    def test_unknown_dtype_names_the_feature(self, tmp_path):
+    def test_error_for_an_unknown_dtype_names_the_feature(self, tmp_path):
         features = {"sound": {"dtype": "audio", "shape": [1]}}
         rows = [{**row, "sound": 0} for row in files.rows_of((2,))]
         files.write_data_set(tmp_path, (2,), (), (), rows, files=1)
@@ -255,7 +255,7 @@ class TestErrors:
         with pytest.raises(errors.NotFoundError):
             iter(hr.lerobot(copy))
 
-    def test_damaged_frame_names_the_file_the_episode_and_the_frame(self, copy):
+    def test_error_for_a_damaged_frame_names_file_episode_and_frame(self, copy):
         video = copy / "videos" / FRONT / "chunk-000" / "file-000.mp4"
         data = video.read_bytes()
         change(video, data.index(b"mdat") + 500, bytes(400))
@@ -268,7 +268,7 @@ class TestErrors:
         assert len(numbers) + len(batches.skipped) == 10
         assert batches.skipped
 
-    def test_time_without_a_frame_names_the_tolerance(self, tmp_path):
+    def test_error_for_a_time_without_a_frame_names_the_tolerance(self, tmp_path):
         rows = files.rows_of((4,))
         rows[2]["timestamp"] = np.float32(0.23)
         root = files.write_data_set(tmp_path, (4,), (FRONT,), rows=rows, files=1)
@@ -280,7 +280,7 @@ class TestErrors:
         numbers = [shown(item)[FRONT] for item in hr.lerobot(root, tolerance_s=0.04)]
         assert numbers == [0, 1, 2, 3]
 
-    def test_table_with_other_frames_than_the_metadata_is_rejected(self, tmp_path):
+    def test_table_that_contradicts_the_metadata_is_rejected(self, tmp_path):
         rows = files.rows_of((4, 6))
         root = files.write_data_set(tmp_path / "short", (4, 5), (), rows=rows, files=1)
         table = root / "data" / "chunk-000" / "file-000.parquet"

@@ -69,7 +69,7 @@ def test_classes_can_be_chosen(voc):
         ("<a><object><name>cat</name></object></a>", "object 0: bndbox is .*None"),
     ],
 )
-def test_invalid_annotations_are_an_error_with_file_and_object(voc, content, message):
+def test_error_for_invalid_annotations_names_file_and_object(voc, content, message):
     (voc / "Annotations/2008_1.xml").write_text(content)
     with pytest.raises(errors.InvalidArgumentError, match=f"pascal_voc: .*{message}"):
         iter(hr.pascal_voc(voc))

@@ -66,7 +66,7 @@ def numbers_of(pipe):
     return [int(example["meta.id"]) for example in pipe]
 
 
-def test_features_have_the_types_and_shapes_of_tfds(toy):
+def test_features_have_tfds_types_and_shapes(toy):
     pipe = hr.tfds(toy, "test")
     assert {name: repr(spec) for name, spec in pipe.spec.items()} == {
         "box": "Spec(float32, (4,))",
@@ -127,7 +127,7 @@ def test_only_named_images_are_decoded(tmp_path):
     assert (both["mask"].shape, both["photo"].shape) == ((2, 3, 1), (4, 6, 3))
 
 
-def test_images_of_16_bits_and_floats_are_decoded(tmp_path):
+def test_16_bit_and_float_images_are_decoded(tmp_path):
     features = {
         "depth": tf.image((None, None, 1), "uint16"),
         "height": tf.image((None, None, 1), "float32"),
@@ -145,7 +145,7 @@ def test_images_of_16_bits_and_floats_are_decoded(tmp_path):
     np.testing.assert_array_equal(decoded["height"], height)
 
 
-def test_frames_of_videos_are_stacked(tmp_path):
+def test_video_frames_are_stacked(tmp_path):
     video = {
         "pythonClassName": "tensorflow_datasets.core.features.video_feature.Video",
         "video": {
@@ -377,7 +377,7 @@ def test_episodes_keep_their_steps_as_lists(robot):
     ]
 
 
-def test_features_of_episodes_never_replace_those_of_steps(tmp_path):
+def test_episode_features_never_replace_step_features(tmp_path):
     features = {
         "episode_id": tf.text(),
         "reward": tf.tensor("int64"),
@@ -405,7 +405,7 @@ def test_steps_can_be_shuffled_and_resumed(robot):
         hr.tfds(robot, steps=True).shuffle()
 
 
-def test_descriptions_count_only_the_files_of_the_split(toy):
+def test_description_counts_only_the_files_of_the_split(toy):
     described = hr.tfds(toy, "train").shuffle(window=4, seed=1).describe()
     assert "the components are the features that features.json describes" in described
     assert "of 3 files" in described
@@ -495,7 +495,7 @@ def test_images_in_nested_sequences_can_only_be_read_as_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("file_format", ["array_record", "riegeli", "parquet"])
-def test_other_file_formats_are_rejected(tmp_path, file_format):
+def test_unsupported_file_formats_are_rejected(tmp_path, file_format):
     tf.write_data_set(
         tmp_path, {"n": tf.tensor("int64")}, {"train": [[{"n": 1}]]}, fileFormat=file_format
     )
@@ -504,7 +504,7 @@ def test_other_file_formats_are_rejected(tmp_path, file_format):
         next(iter(hr.tfds(tmp_path)))
 
 
-def test_missing_metadata_names_the_versions(toy, tmp_path):
+def test_error_for_missing_metadata_names_the_versions(toy, tmp_path):
     with pytest.raises(errors.NotFoundError, match=r"there is no dataset_info.json.*of 'toy'\."):
         list(hr.tfds(tmp_path))
     (toy / "features.json").unlink()
@@ -527,7 +527,7 @@ def test_missing_shards_are_rejected(toy):
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
 @pytest.mark.parametrize(("num_records", "has"), [(2, "2 records"), (4, "(more|4) records")])
-def test_files_with_another_number_of_records_are_rejected(toy, is_shuffled, num_records, has):
+def test_files_with_the_wrong_number_of_records_are_rejected(toy, is_shuffled, num_records, has):
     records = [tf.serialized(FEATURES, example_of(n)) for n in range(num_records)]
     with hr.records.TFRecordWriter(toy / "toy-test.tfrecord-00000-of-00001") as writer:
         for record in records:
@@ -563,7 +563,7 @@ def test_missing_features_are_rejected_unless_optional(tmp_path):
     assert list(hr.tfds(tmp_path)) == [{"n": 7, "x": np.iinfo(np.int32).min}]
 
 
-def test_older_descriptions_of_features_are_read(tmp_path):
+def test_older_feature_descriptions_are_read(tmp_path):
     prefix = "tensorflow_datasets.core.features."
     tf.write_data_set(
         tmp_path,

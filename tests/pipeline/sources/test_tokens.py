@@ -238,7 +238,7 @@ def test_raw_file_requires_a_dtype(raw):
         next(iter(hr.tokens(directory, 5)))
 
 
-def test_file_of_an_odd_size_is_an_error(tmp_path):
+def test_file_with_an_odd_size_is_rejected(tmp_path):
     (tmp_path / "a.bin").write_bytes(bytes(101))
     with pytest.raises(
         errors.DataLossError, match=r"a\.bin: the file has 101 bytes.* the size of a uint16 token"
@@ -373,7 +373,7 @@ def test_error_for_an_inconsistent_megatron_index_reports_its_contents(tmp_path,
         list(hr.tokens(tmp_path, 5, documents="split"))
 
 
-def test_index_of_another_file_is_an_error(tmp_path):
+def test_index_of_a_different_file_is_rejected(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     with (tmp_path / "a.bin").open("ab") as file:
         file.write(bytes(6))

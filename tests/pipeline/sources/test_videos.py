@@ -53,7 +53,7 @@ def test_any_shuffle_keeps_the_pairs_of_paths_and_labels(moves):
         assert found == sorted((Path(name).name, label) for name, label in EXPECTED)
 
 
-def test_other_videos_are_an_error_unless_excluded(moves):
+def test_unsupported_videos_are_an_error_unless_excluded(moves):
     (moves / "run" / "2.avi").touch()
     with pytest.raises(
         errors.InvalidArgumentError, match=r"run/2\.avi: clips cannot decode this video"
@@ -62,7 +62,7 @@ def test_other_videos_are_an_error_unless_excluded(moves):
     assert len(list(hp.video_folder(moves, ["mp4", "mov"]))) == 2
 
 
-def test_state_of_other_files_is_rejected(moves):
+def test_state_of_different_files_is_rejected(moves):
     with iter(hp.videos(moves / "jump").batch(1)) as batches:
         next(batches)
         state = batches.state()

@@ -35,7 +35,7 @@ def written(tmp_path):
 SAMPLES = [("a.jpg", b"photo a"), ("a.cls", b"1"), ("b.jpg", b""), ("b.cls", b"2")]
 
 
-def test_adjacent_members_with_one_key_form_a_sample(written, items_of):
+def test_adjacent_members_with_the_same_key_form_a_sample(written, items_of):
     files = written(
         archive(SAMPLES), archive([("x/c.d.cls", b"9"), ("x/c.cls", b"3"), ("x/c.jpg", b"c")])
     )
@@ -102,7 +102,7 @@ def test_members_outside_samples_are_skipped(written):
     ]
 
 
-def test_repeated_key_starts_another_sample(written):
+def test_repeated_key_starts_a_new_sample(written):
     files = [("a.x", b"1"), ("b.x", b"2"), ("a.x", b"3")]
     samples = [(s["__key__"], s["x"]) for s in hp.webdataset(written(archive(files)))]
     assert samples == [("a", b"1"), ("b", b"2"), ("a", b"3")]
@@ -138,7 +138,7 @@ def test_sample_without_a_file_needs_a_default(written):
     assert last == {"__key__": "c", "jpg": b"x", "cls": b"0"}
 
 
-def test_two_files_with_one_name_are_an_error(written):
+def test_two_files_with_the_same_name_are_an_error(written):
     files = written(archive([("a.x", b"1"), ("a.X", b"2")]))
     with pytest.raises(errors.InvalidArgumentError, match="sample 0, 'a', has two files 'x'"):
         list(hp.webdataset(files))

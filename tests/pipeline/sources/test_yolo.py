@@ -24,7 +24,7 @@ def farm(tmp_path):
     return tmp_path
 
 
-def test_images_have_the_numbers_of_their_text_file(farm, items_of):
+def test_images_are_matched_with_their_label_files(farm, items_of):
     pipe = hr.yolo(farm / "images/train")
     rows = items_of(pipe)
     assert [row["image"] for row in rows] == [b"b", b"c", b"a"]
@@ -37,7 +37,7 @@ def test_images_have_the_numbers_of_their_text_file(farm, items_of):
     assert len(pipe) == 3
 
 
-def test_boxes_are_moved_by_operations_as_fractions(farm):
+def test_operations_move_normalized_boxes(farm):
     image = hr.native(lambda e: {"x": hr.ops.encode_png(e["x"])})
     pixels = np.zeros((20, 10, 3), np.uint8)
     (farm / "images/train/b.jpg").write_bytes(image({"x": pixels})["x"])
@@ -61,7 +61,7 @@ def test_directory_of_text_files_can_be_chosen(farm):
         hr.yolo(farm / "photos")
 
 
-def test_names_of_classes_limit_the_labels(farm):
+def test_class_names_limit_the_labels(farm):
     pipe = hr.yolo(farm / "images/train", classes=["cow", "pig", "hen", "dog"])
     assert pipe.classes == ("cow", "pig", "hen", "dog")
     with pytest.raises(AttributeError, match="yolo has no classes"):
@@ -86,7 +86,7 @@ def test_names_of_classes_limit_the_labels(farm):
         ("1 0.5 0.5 -0.1 0.2", r"line 2: the box is \(0.5, 0.5, -0.1, 0.2\), expected finite"),
     ],
 )
-def test_invalid_lines_are_an_error_with_file_and_line(farm, line, message):
+def test_error_for_invalid_lines_names_file_and_line(farm, line, message):
     (farm / "labels/train/c.txt").write_text(f"0 0.5 0.5 0.1 0.1\n{line}\n")
     with pytest.raises(errors.InvalidArgumentError, match=f"yolo: .*train/c.txt: {message}"):
         iter(hr.yolo(farm / "images/train"))

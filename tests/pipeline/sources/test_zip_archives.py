@@ -60,7 +60,7 @@ def relative(examples, root):
     ]
 
 
-def test_classes_and_images_are_those_of_the_unpacked_folder(photos, unpacked, items_of):
+def test_classes_and_images_match_the_unpacked_folder(photos, unpacked, items_of):
     packed, folder = hr.image_folder(photos), hr.image_folder(unpacked)
     assert packed.classes == folder.classes == ("a", "b")
     assert len(packed) == len(folder) == 4
@@ -152,7 +152,7 @@ def test_iteration_resumes_at_any_example(photos):
         assert [example["path"] for example in pipe.resume(state)] == whole[taken:]
 
 
-def test_state_of_another_archive_is_rejected(photos):
+def test_state_of_a_different_archive_is_rejected(photos):
     pipe = hr.files(f"{photos}/**")
     batches = iter(pipe)
     next(batches)
@@ -182,9 +182,7 @@ NAMES = st.lists(
     before=st.binary(max_size=40),
     comment=st.binary(max_size=40),
 )
-def test_random_archives_have_the_contents_that_zipfile_reads(
-    tmp_path_factory, files, method, before, comment
-):
+def test_random_archives_are_read_like_zipfile(tmp_path_factory, files, method, before, comment):
     raw = archive({**files, "z/last.bin": b"last"}, method, before, comment)
     path = tmp_path_factory.mktemp("zip") / "a.zip"
     path.write_bytes(raw)
@@ -218,7 +216,7 @@ def empty_members(count, counted):
     return bytes(files + directory + b"PK\x05\x06" + struct.pack("<4H2LH", *end))
 
 
-def test_archive_of_65535_members_needs_no_zip64_record(tmp_path):
+def test_archive_with_65535_members_needs_no_zip64_record(tmp_path):
     path = tmp_path / "a.zip"
     path.write_bytes(empty_members(65_535, 65_535))
     with zipfile.ZipFile(path) as opened:
@@ -230,7 +228,7 @@ def test_archive_of_65535_members_needs_no_zip64_record(tmp_path):
         len(hr.files(f"{path}/**"))
 
 
-def test_names_that_are_not_utf8_are_in_code_page_437(tmp_path):
+def test_non_utf8_names_are_decoded_as_code_page_437(tmp_path):
     raw = archive({"abXc.png": b"1"}).replace(b"abXc.png", b"ab\x81c.png")
     path = tmp_path / "old.zip"
     path.write_bytes(raw)

@@ -74,7 +74,7 @@ def test_images_cover_their_bucket_and_are_cropped_in_the_centre():
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF"])
-def test_bucket_follows_from_files_of_every_format(kind):
+def test_bucket_is_chosen_for_files_of_every_format(kind):
     files = [file_of(number, kind) for number in range(5)]
     pipeline = hr.arrays({"image": files, "n": np.arange(5)})
     batches = pipeline.bucket_by_shape("image", size=1, buckets=BUCKETS)
@@ -102,7 +102,7 @@ def test_all_ranks_get_the_same_bucket_at_each_step(world):
     assert runs == list(in_runs(order, 2 * world))
 
 
-def test_images_that_fill_no_batch_are_counted():
+def test_leftover_images_are_counted():
     pipeline = images(31).shard(1, 2).bucket_by_shape("image", size=4, buckets=BUCKETS)
     batches = iter(pipeline)
     num_batches = len(numbers(batches))
@@ -129,7 +129,7 @@ def test_resume_continues_at_every_batch():
 
 @pytest.mark.parametrize("before", [1, 2, 4])
 @pytest.mark.parametrize("world", [1, 2, 4])
-def test_another_number_of_ranks_continues_with_the_remaining_images(before, world):
+def test_different_number_of_ranks_continues_with_the_remaining_images(before, world):
     pipeline = images(150).shuffle(seed=7)
 
     def ranks(count, state=None):
@@ -174,7 +174,7 @@ def test_number_of_ranks_cannot_change_within_epochs():
         pipeline(4).resume(state)
 
 
-def test_default_buckets_are_multiples_near_the_number_of_pixels():
+def test_default_buckets_are_close_to_the_pixel_limit():
     shapes = shapes_near(1 << 20, 64)
     assert (1024, 1024) in shapes
     assert (832, 1216) in shapes
@@ -188,7 +188,7 @@ def test_default_buckets_are_multiples_near_the_number_of_pixels():
         images().bucket_by_shape("image", pixels=10)
 
 
-def test_damaged_image_is_an_error_that_names_its_record(tmp_path):
+def test_error_for_a_damaged_image_names_its_record(tmp_path):
     for number in range(4):
         (tmp_path / f"{number}.png").write_bytes(file_of(number))
     (tmp_path / "2.png").write_bytes(b"no image")

@@ -60,7 +60,7 @@ class TestFrames:
                 expected.append((str(index), *clip(start, 4, 3, length)))
         assert examples == expected
 
-    def test_clip_at_a_time_begins_with_the_frame_shown_then(self, paths):
+    def test_clip_at_a_time_starts_with_the_frame_shown_at_that_time(self, paths):
         examples = shown(hr.videos(paths[0]).clips("video", 5, 2, at=0.55))
         assert examples == [("0", *clip(16, 5, 2, 40))]
 
@@ -98,7 +98,7 @@ class TestFrames:
         assert batch["video"].shape == (6, 3, 24, 32, 3)
         assert [numbers_of(clip)[0] for clip in batch["video"]] == [0] * 6
 
-    def test_contents_of_files_are_videos_too(self, paths):
+    def test_file_contents_are_accepted_as_videos(self, paths):
         pipe = hr.files(paths[0]).clips("data", 2, 5, at="uniform")
         [example] = pipe
         assert numbers_of(example["data"]) == [0, 5]
@@ -127,7 +127,7 @@ PIPES = {
 
 
 @pytest.mark.parametrize("kind", PIPES)
-def test_clips_continue_after_any_batch(paths, kind):
+def test_clips_resume_after_any_batch(paths, kind):
     pipe = PIPES[kind](paths).batch(2)
     with iter(pipe) as batches:
         states = [json.dumps(batches.state())]
@@ -144,7 +144,7 @@ def test_clips_continue_after_any_batch(paths, kind):
 
 
 @pytest.mark.parametrize("kind", PIPES)
-def test_ranks_divide_the_clips_and_resume_with_another_number(paths, kind):
+def test_ranks_divide_the_clips_and_resume_with_a_different_number_of_ranks(paths, kind):
     pipe = PIPES[kind](paths)
     whole = shown(pipe)
     world = 3
@@ -172,7 +172,7 @@ class TestErrors:
         change(files[1], offset + 4, bytes(len(sample) - 4))
         return files
 
-    def test_damaged_video_names_the_file_and_the_frame(self, damaged):
+    def test_error_for_a_damaged_video_names_the_file_and_the_frame(self, damaged):
         pipe = hr.videos(damaged).clips("video", 12, 1, at="uniform")
         text = r"1\.mp4: frame 10 \(at 0\.33\d* s\) cannot be decoded: .*\. Copy the file again"
         with pytest.raises(errors.DataLossError, match=text):
@@ -193,7 +193,7 @@ class TestErrors:
         with pytest.raises(errors.OutOfRangeError, match=r"1\.mp4: the frame at 1 s was requested"):
             list(hr.videos(paths).clips("video", 2, at=1.0))
 
-    def test_missing_library_is_an_error_that_names_the_extra(self, paths, monkeypatch):
+    def test_error_for_a_missing_library_names_the_extra(self, paths, monkeypatch):
         pipe = hr.videos(paths).clips("video")
         monkeypatch.setitem(sys.modules, "av", None)
         monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
@@ -278,11 +278,11 @@ class TestBlocks:
         assert examples == alone
         assert [name for name, _, _ in examples[::count]] == [Path(path).stem for path in repeated]
 
-    def test_equal_clips_of_one_video_are_equal(self, paths):
+    def test_repeated_clips_of_one_video_are_identical(self, paths):
         pipe = self.rows([paths[0]] * 40).clips("video", 3, 2, at="uniform")
         assert shown(pipe) == [("0", [0, 2, 4], [False] * 3)] * 40
 
-    def test_blocks_continue_after_any_batch(self, repeated):
+    def test_blocks_resume_after_any_batch(self, repeated):
         pipe = self.rows(repeated[:30]).shuffle(seed=1).clips("video", 2, 3, seed=SEED).batch(4)
         with iter(pipe) as batches:
             states = [batches.state()]
@@ -334,13 +334,13 @@ class TestMemory:
             list(batches)
         assert min(used) >= decoder_bytes(video)
 
-    def test_high_resolutions_of_h264_have_few_pictures_for_reference(self, tmp_path):
+    def test_high_resolution_h264_has_few_reference_pictures(self, tmp_path):
         path = write_video(tmp_path / "a.mp4", 2, size=(1088, 1920))
         level = open_video(path).native.config[3]
         assert level == 40
         assert decoder_bytes(open_video(path)) == (4 + 4) * 1088 * 1920 * 3
 
-    def test_clip_larger_than_memory_bytes_is_an_error_that_names_the_file(self, paths):
+    def test_error_for_a_clip_larger_than_memory_bytes_names_the_file(self, paths):
         pipe = hr.videos(paths[5]).clips("video", 16, 1, at=0.0).options(memory_bytes=100_000)
         text = (
             r"5\.mp4: a clip of 16 frames of 48 x 64 pixels needs 147456 bytes, expected at most "
@@ -366,7 +366,7 @@ class TestIndexFiles:
             numbers = [numbers_of(example["video"]) for example in batches]
             return numbers, batches.statistics().index
 
-    def test_tables_are_kept_for_other_programs(self, path, tmp_path):
+    def test_frame_tables_are_saved_for_later_runs(self, path, tmp_path):
         numbers, index = self.read(path)
         assert (index.scanned, index.written, index.opened) == (1, 1, 0)
         assert index.directories == (str(tmp_path),)
@@ -383,7 +383,7 @@ class TestIndexFiles:
         assert numbers == [[0, 3, 6, 6]]
         assert self.read(path)[1].opened == 1
 
-    def test_index_of_a_video_with_another_start_is_replaced(self, path):
+    def test_index_of_a_video_with_a_different_start_is_replaced(self, path):
         self.read(path)
         status = os.stat(path)
         content = bytearray(Path(path).read_bytes())
@@ -408,7 +408,7 @@ class TestIndexFiles:
         assert (statistics.scanned, statistics.written) == (1, 1)
         assert index.read_bytes() == undamaged
 
-    def test_cut_index_is_replaced(self, path):
+    def test_truncated_index_is_replaced(self, path):
         self.read(path)
         index = Path(f"{path}.hrindex")
         undamaged = index.read_bytes()
@@ -431,7 +431,7 @@ class TestIndexFiles:
         assert self.read(path, index=mode)[0] == [[0, 3, 6, 9]]
         assert not Path(f"{path}.hrindex").exists()
 
-    def test_index_is_not_a_video(self, path, tmp_path):
+    def test_index_file_is_not_read_as_a_video(self, path, tmp_path):
         self.read(path)
         assert len(hr.videos(tmp_path)) == len(hr.videos(f"{tmp_path}/*")) == 1
 

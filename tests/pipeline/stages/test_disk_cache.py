@@ -395,7 +395,7 @@ def test_abandoned_pass_caches_nothing(lines, directory):
     assert kept(directory) == []
 
 
-def test_killed_program_leaves_nothing_that_is_read(lines, directory):
+def test_partial_cache_of_a_killed_program_is_not_read(lines, directory):
     def run(dies):
         command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
         environment = {**os.environ, "DIES": dies}

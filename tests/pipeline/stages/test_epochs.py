@@ -22,7 +22,7 @@ def numbers_of(items):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_map", [False, True])
-def test_empty_epochs_are_passed_over(seed, has_map):
+def test_empty_epochs_are_skipped(seed, has_map):
     pipe = ONE.flat_map(some, seed=seed)
     if has_map:
         pipe = pipe.map(with_more)

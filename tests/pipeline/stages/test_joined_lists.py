@@ -74,7 +74,7 @@ def test_padding_examples_have_no_values():
     assert len(list(joined(2, "drop"))) == len(list(joined())) - 1 == 2
 
 
-def test_lists_from_files_are_joined_with_any_threads_and_resume(tmp_path):
+def test_joined_lists_from_files_resume_with_any_number_of_threads(tmp_path):
     path = tmp_path / "x.parquet"
     rows = hr.arrays({"n": np.arange(500)}).map(
         lambda e: {"n": e["n"], "ids": np.arange(e["n"] % 7)}
@@ -168,7 +168,7 @@ def test_components_that_cannot_be_joined_are_rejected():
             rows.batch(2, ragged="offsets")
 
 
-def test_other_arguments_are_rejected():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ValueError, match="ragged is 'rows', expected 'offsets'"):
         hr.arrays({"n": [1]}).batch(2, ragged="rows")
     with pytest.raises(

@@ -96,7 +96,7 @@ def test_nested_lists_are_packed_as_arrays(tmp_path):
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_arrays_of_other_shapes_are_rejected(split):
+def test_arrays_of_mismatched_shapes_are_rejected(split):
     shapes = [(2, 3), (2,)]
     pipe = hr.iterable(lambda: ({"x": np.zeros(shape)} for shape in shapes))
     words = r"'x' of an example has shape \[2\], expected 2 axes. Reshape it in map.*example 1\]"
@@ -151,7 +151,7 @@ def test_lists_along_become_values_and_offsets():
     )
 
 
-def test_packed_lists_are_those_of_a_batch_with_offsets():
+def test_packed_lists_match_a_batch_with_offsets():
     rows = pictures([2, 0, 3, 1])
     (packed,) = rows.pack(20, "tokens", along=ALONG)
     (batch,) = rows.batch(4, ragged="offsets")
@@ -198,7 +198,7 @@ def test_pieces_of_a_split_list_repeat_the_lists_along():
     assert [row["images.offsets"].tolist() for row in packed] == [[0, 2], [0, 2, 3]]
 
 
-def test_rows_with_lists_along_resume_with_any_threads():
+def test_rows_with_lists_along_resume_with_any_number_of_threads():
     counts = np.random.default_rng(1).integers(0, 6, 400).tolist()
     pipe = pictures([1, *counts]).pack(9, "tokens", along=ALONG, balance=2)
     rows = list(pipe)
@@ -258,14 +258,14 @@ def test_invalid_costs_are_rejected(rows, arguments, words):
         pipe.pack(4, "t", along="x", balance=2, cost="square")
 
 
-def test_names_of_values_and_offsets_must_be_free():
+def test_names_of_values_and_offsets_must_be_unused():
     for name in ("x.values", "x.offsets"):
         rows = hr.tfrecords("x").parse({"t": hr.Ragged(int), "x": hr.Ragged(int), name: int})
         with pytest.raises(ValueError, match=re.escape(f"already a component '{name}'. Rename it")):
             rows.pack(4, "t", along=["x", name])
 
 
-def test_lists_along_of_other_shapes_are_rejected():
+def test_lists_along_of_mismatched_shapes_are_rejected():
     shapes = [(2, 3), (1, 4)]
     pipe = hr.iterable(lambda: ({"t": [1], "x": np.zeros(shape)} for shape in shapes))
     words = r"'x' of an example has shape \[1,4\], but an example in the same row has shape \[2,3\]"
@@ -352,7 +352,7 @@ def test_costs_are_known_from_headers_before_images_are_decoded():
 
 
 @pytest.mark.parametrize("value", [-1, np.nan, np.inf])
-def test_values_that_are_no_costs_are_rejected(value):
+def test_invalid_cost_values_are_rejected(value):
     rows = [{"t": [1, 2], "x": 1.0}, {"t": [3], "x": float(value)}]
     pipe = hr.iterable(lambda: rows).pack(4, "t", along="x", balance=2, cost={"x": "sum"})
     with pytest.raises(errors.InvalidArgumentError, match=r"cost has the value .*expected finite"):

@@ -142,7 +142,7 @@ def test_rows_share_only_elements_that_are_equal_in_all_components():
     assert tree["node_lengths"].tolist() == [1, 1, 1]
 
 
-def test_rows_that_do_not_fit_start_another_tree():
+def test_rows_that_do_not_fit_start_a_new_tree():
     lists = [[1, 2, 3], [1, 2, 4], [1, 5, 6], [1, 2], [9, 9, 9, 9, 9]]
     trees = list(answers([lists]).pack(5, "tokens", tree="group_id", along="n"))
     assert [tree["n"].tolist() for tree in trees] == [[0, 1], [2, 3], [4]]
@@ -179,7 +179,7 @@ def random_answers(num_groups, seed=1):
 
 
 @pytest.mark.parametrize("balance", [None, 3])
-def test_trees_resume_exactly_with_any_threads(balance):
+def test_trees_resume_exactly_with_any_number_of_threads(balance):
     shuffled = answers(random_answers(120)).shuffle(window=20, seed=3)
     pipe = shuffled.pack(24, "tokens", max_open=5, along="n", balance=balance, tree="group_id")
     trees = list(pipe)
@@ -273,7 +273,7 @@ def test_damaged_groups_are_errors_or_skipped(tmp_path):
 
 
 @pytest.mark.timeout(60)
-def test_group_is_returned_before_further_ones_exist(tmp_path):
+def test_group_is_returned_before_the_next_one_exists(tmp_path):
     with hr.Journal(tmp_path / "j") as journal:
         for number in range(3):
             journal.append([{"t": np.array([number, i]), "g": number} for i in range(2)])

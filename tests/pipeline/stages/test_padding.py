@@ -73,7 +73,7 @@ def test_value_pads_components_of_its_kind(lists):
     ],
 )
 @pytest.mark.parametrize("is_known", [True, False])
-def test_values_of_other_types_are_rejected_at_once(values, message, is_known, lists):
+def test_values_of_the_wrong_type_are_rejected_at_once(values, message, is_known, lists):
     expected = hp.arrays(
         {
             "n": np.zeros((3, 2), np.int64),

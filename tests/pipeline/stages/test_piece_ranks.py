@@ -125,7 +125,7 @@ def test_same_rank_resumes(chain, lines):
 
 
 @pytest.mark.parametrize(("rank", "world"), [(0, 3), (1, 4)])
-def test_state_of_another_rank_is_rejected(rank, world, lines):
+def test_state_of_a_different_rank_is_rejected(rank, world, lines):
     pipe = lines.shuffle(window=40, seed=1)
     state = iter(pipe.shard(1, 3, by="piece").batch(9)).state()
     message = (

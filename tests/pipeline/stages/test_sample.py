@@ -249,7 +249,7 @@ def test_resume_continues_at_every_batch(tables):
 
 
 @pytest.mark.parametrize("world", [1, 2, 4])
-def test_another_number_of_ranks_continues_with_the_next_draw(world):
+def test_different_number_of_ranks_continues_with_the_next_draw(world):
     pipeline = arrays(40).sample("w", num=96, seed=7)
     drawn = numbers(pipeline)
     batches = iter(pipeline.shard(0, 2).batch(4))
@@ -337,7 +337,7 @@ def test_damaged_records_are_skipped_each_time_they_are_drawn(tables):
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
-def test_invalid_weight_is_an_error_that_names_its_record(tmp_path, weight):
+def test_error_for_an_invalid_weight_names_its_record(tmp_path, weight):
     weights = [1.0, 1.0, weight, 1.0]
     with pytest.raises(ValueError, match=rf"weight 2 of 4 is {weight}, expected a finite number"):
         arrays(4).sample(weights)
@@ -354,7 +354,7 @@ def test_invalid_weight_is_an_error_that_names_its_record(tmp_path, weight):
         next(iter(pipeline))
 
 
-def test_errors_without_random_access_name_sample(tmp_path):
+def test_random_access_errors_mention_sample(tmp_path):
     (tmp_path / "a.txt").write_text("1\n2\n")
     (tmp_path / "b").write_bytes(gzip.compress(b"1\n2\n"))
     lines = hp.text_lines(tmp_path / "a.txt")
@@ -380,7 +380,7 @@ def test_errors_without_random_access_name_sample(tmp_path):
 
 @pytest.mark.skipif(pq is None, reason="needs pyarrow")
 @pytest.mark.parametrize("is_part", [False, True])
-def test_table_that_does_not_fit_in_memory_is_an_error_of_sample(tmp_path, is_part):
+def test_sample_rejects_a_table_that_does_not_fit_in_memory(tmp_path, is_part):
     pq.write_table(pa.table({"text": ["a" * 1000] * 2000}), tmp_path / "a.parquet")
     pipeline = hp.parquet(tmp_path / "a.parquet")
     pipeline = hp.concat([pipeline, pipeline]) if is_part else pipeline
@@ -394,7 +394,7 @@ def test_table_that_does_not_fit_in_memory_is_an_error_of_sample(tmp_path, is_pa
         next(iter(sampled.options(memory_bytes=100_000)))
 
 
-def test_weights_that_are_all_zero_or_of_another_number_are_rejected():
+def test_all_zero_or_miscounted_weights_are_rejected():
     with pytest.raises(ValueError, match="the weights are all 0, expected"):
         arrays(2).sample([0, 0])
     with pytest.raises(ValueError, match="the 3 weights in 'w' are all 0"):
@@ -407,7 +407,7 @@ def test_weights_that_are_all_zero_or_of_another_number_are_rejected():
             list(arrays(2).sample(weights))
 
 
-def test_component_must_fit():
+def test_unsuitable_weight_components_are_rejected():
     pipeline = hp.arrays({"text": ["a"], "list": [[1.0, 2.0]], "x": [1.0], "n": [1]})
     for name, message in [
         ("text", "the component 'text' is str, expected one number"),

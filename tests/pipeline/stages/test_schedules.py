@@ -50,7 +50,7 @@ def expected_sizes(count, sizes, num_ranks=1):
 class TestBatch:
     @pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 7, 19, 22, 40, 41])
     @pytest.mark.parametrize("sizes", [SIZES, {20: 1, 0: 7}, {0: 3, 1: 2}, {0: 4}])
-    def test_each_has_the_size_at_its_position(self, count, sizes):
+    def test_each_batch_has_the_size_at_its_position(self, count, sizes):
         pipe = numbers(count).batch(sizes)
         assert sizes_of(pipe) == expected_sizes(count, sizes)
         together = [number for batch in numbers_of(pipe) for number in batch]
@@ -70,7 +70,7 @@ class TestBatch:
                 next(batches)
                 assert batches.position == 2 * num_ranks
 
-    def test_remainders_are_those_of_the_last_size(self):
+    def test_remainder_follows_the_last_size(self):
         for remainder, last in (("keep", [10, 7]), ("drop", [10]), ("pad", [10, 10])):
             batches = list(hr.arrays({"n": np.arange(38)}).batch(SIZES, remainder))
             assert sizes_of(batches) == [2, 2, 2, 3, 3, 3, 3, 3, *last][: len(batches)]
@@ -78,13 +78,13 @@ class TestBatch:
         assert batches[-1]["mask"].tolist() == [True] * 7 + [False] * 3
         assert batches[0]["mask"].tolist() == [True] * 2
 
-    def test_epochs_after_it_begin_with_the_first_size(self):
+    def test_each_epoch_after_batch_starts_with_the_first_size(self):
         assert sizes_of(numbers(7).batch(SIZES).epochs(2)) == [2, 2, 2, 1] * 2
         assert sizes_of(numbers(7).epochs(2).batch(SIZES)) == [2, 2, 2, 3, 3, 2]
         assert len(numbers(7).batch(SIZES).epochs(2)) == 8
         assert len(numbers(7).epochs(2).batch(SIZES)) == 6
 
-    def test_padded_batches_have_them_too(self):
+    def test_padded_batch_follows_the_schedule(self):
         lists = hr.iterable(lambda: ({"n": np.arange(n % 3)} for n in range(12)))
         shapes = [batch["n"].shape for batch in lists.padded_batch({0: 2, 4: 5}, remainder="pad")]
         assert shapes == [(2, 1), (2, 2), (5, 2), (5, 2)]
@@ -109,7 +109,7 @@ class TestBatch:
                 assert rest == list(zip(full[index:], digests[index:], strict=True))
 
     @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (1, 4), (4, 1)])
-    def test_another_number_of_ranks_continues_at_the_position(self, old, new):
+    def test_different_number_of_ranks_continues_at_the_position(self, old, new):
         sizes = {0: 4, 16: 8}
         step, position = 0, 0
         states = states_of(numbers(48).shard(0, old).batch(sizes))
@@ -126,7 +126,7 @@ class TestBatch:
                 assert len(rests[0][0]) == min(size, (48 - position) // new)
             step, position = step + 1, position + size * old
 
-    def test_other_sizes_are_another_pipeline(self):
+    def test_state_with_different_sizes_is_rejected(self):
         pipe = numbers().shard(0, 2)
         for old, new in ((SIZES, {0: 2, 6: 3}), (SIZES, 2), (2, SIZES)):
             with pytest.raises(ValueError, match=r"stage 3 is batch.* but it was batch"):
@@ -137,7 +137,7 @@ class TestBatch:
         sizes = {0: 1, 6: 3}
         assert sizes_of(parts.shard(0, 2).batch(sizes)) == expected_sizes(12, sizes, 2)
 
-    def test_functions_before_and_after_see_these_batches(self):
+    def test_functions_receive_batches_of_the_scheduled_sizes(self):
         seen = []
 
         def note(batch):
@@ -183,7 +183,7 @@ class TestPack:
         with pytest.raises(ValueError, match="Use padded_batch"):
             next(iter(pipe.batch(3)))
 
-    def test_too_long_example_is_an_error_that_names_the_length(self):
+    def test_error_for_an_example_that_is_too_long_names_the_length(self):
         with pytest.raises(errors.InvalidArgumentError, match=r"6 elements, .* at most 4\. Cut"):
             list(self.lists([4, 6, 6, 6, 6]).pack(LENGTHS, "x"))
 
@@ -210,13 +210,13 @@ class TestPack:
         (True, "size is True, expected an int"),
     ],
 )
-def test_wrong_sizes_are_errors(sizes, words):
+def test_wrong_sizes_are_rejected(sizes, words):
     for call in (numbers().batch, numbers().padded_batch):
         with pytest.raises(ValueError, match=words):
             call(sizes)
 
 
-def test_readers_of_shares_divide_these_batches():
+def test_shared_readers_divide_scheduled_batches():
     pipe = numbers().batch(SIZES)
     shares = [ShareBatches(pipe, index, 3) for index in range(3)]
     try:

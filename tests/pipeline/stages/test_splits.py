@@ -126,7 +126,7 @@ def test_parts_depend_on_the_seed_and_not_on_the_process(sources):
     assert numbers(first)[:8] == [0, 1, 4, 5, 7, 9, 11, 12]
 
 
-def test_state_of_another_part_is_rejected(sources):
+def test_state_of_a_different_part_is_rejected(sources):
     first, second = (part.batch(10) for part in sources["arrays"].split(0.5, 0.5, seed=1))
     batches = iter(first)
     next(batches)
@@ -319,7 +319,7 @@ class TestByValue:
             assert numbers(part) == expected
             assert len(part) == part.count() == len(expected)
 
-    def test_shares_are_those_of_the_values(self):
+    def test_parts_have_the_requested_shares_of_values(self):
         pipe = hr.arrays({"n": np.arange(4000), "user": np.arange(4000) // 2})
         parts = pipe.split(0.8, 0.2, by="user")
         assert [len(part) / 4000 for part in parts] == pytest.approx([0.8, 0.2], abs=0.03)
@@ -416,7 +416,7 @@ class TestByValue:
         assert sorted(numbers(hr.concat([part.shuffle(seed=1)]))) == expected
         assert sorted(numbers(hr.concat([part.cache()]).shuffle(seed=1))) == expected
 
-    def test_state_of_another_component_is_rejected(self):
+    def test_state_of_a_split_by_a_different_component_is_rejected(self):
         rows = rows_of_episodes(range(10))
         pipe = hr.arrays({**rows, "user": rows["episode"]})
         first, _ = pipe.split(0.5, 0.5, by="episode")

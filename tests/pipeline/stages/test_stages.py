@@ -81,7 +81,7 @@ def test_strings_of_short_and_long_records_fit_into_one_batch(tmp_path, items_of
     assert sorted(text for batch in batches for text in batch["text"]) == expected
 
 
-def test_error_for_a_feature_of_another_type_names_file_and_record(records):
+def test_error_for_a_feature_of_the_wrong_type_names_file_and_record(records):
     with pytest.raises(errors.InvalidArgumentError, match=r"0.tfrecord: record 0, Key: number"):
         list(hp.tfrecords(records).parse({"number": float}))
 

@@ -95,7 +95,7 @@ def test_pieces_of_every_source_contain_each_record_once_and_resume(directory, k
     assert_resumes(resumed.batch(7), every=5)
 
 
-def test_files_sorted_by_class_are_mixed_by_blocks_differently_in_each_epoch(tmp_path):
+def test_block_shuffle_mixes_sorted_files_differently_in_each_epoch(tmp_path):
     for file in range(200):
         (tmp_path / f"{file:03}.txt").write_text(f"{file:0199}\n" * 1000)
     shuffled = hr.text_lines(tmp_path).shuffle(window=10_000, seed=1, block_bytes=4096).batch(1000)

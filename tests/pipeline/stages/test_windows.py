@@ -236,7 +236,7 @@ def test_windows_resume_from_every_state(number):
         assert_resumes(windows.shuffle(seed=4).shard(0, 2).batch(3).epochs(2), every=2)
 
 
-def test_ranks_share_the_windows_and_resume_on_another_number():
+def test_ranks_share_the_windows_and_resume_on_a_different_number_of_ranks():
     pipe = hr.arrays(columns_of([30, 2, 1, 17, 50])).windows(4, within="episode")
     for order in (pipe, pipe.shuffle(seed=5), pipe.shuffle(9, seed=5)):
         whole = [window["n"].tolist() for window in order]
@@ -308,7 +308,7 @@ def test_parts_of_concat_and_mix_have_windows_of_their_own():
         assert same(sorted(windows, key=key), sorted(expected, key=key))
 
 
-def test_window_runs_across_files_without_within(tmp_path):
+def test_windows_span_files_without_within(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(
             "".join(f"{n}\n" for n in range(3 * number, 3 * number + 3))
@@ -343,7 +343,7 @@ def test_skipped_records_come_before_windows(tmp_path):
         list(rows.windows(3).skip_errors(9))
 
 
-def test_skipped_windows_are_those_for_which_a_later_stage_fails():
+def test_windows_that_fail_in_a_later_stage_are_skipped():
     def fail(window):
         if 4 in window["n"]:
             raise ValueError("four")
@@ -355,7 +355,7 @@ def test_skipped_windows_are_those_for_which_a_later_stage_fails():
     assert len(list(shuffled)) == 5
 
 
-def test_length_is_known_where_the_source_knows_it():
+def test_length_is_known_if_the_source_has_a_length():
     columns = columns_of([30, 2, 1, 17, 50])
     pipe = hr.arrays(columns)
     assert len(pipe.windows(7, 3)) == len(list(pipe.windows(7, 3))) == 32
@@ -402,7 +402,7 @@ def test_episodes_are_found_again_when_files_change(tmp_path):
         assert len(pipe) == len(shuffled) == len(starts)
 
 
-def test_resume_rejects_other_episodes(tmp_path):
+def test_resume_rejects_different_episodes(tmp_path):
     path = tmp_path / "rows.csv"
     write_episodes(path, [0] * 5 + [1] * 4, 1)
     batches = iter(hr.csv(path).windows(2, within="episode").shuffle(seed=1).batch(2))
@@ -423,7 +423,7 @@ def test_windows_in_a_shuffle_window_release_their_blocks(items_of):
     assert all((np.diff(batch["n"], axis=1) == 1).all() for batch in batches)
 
 
-def test_example_of_another_shape_is_reported_with_its_place():
+def test_shape_that_differs_between_examples_is_an_error():
     rows = [{"x": np.zeros(2 + (n == 5))} for n in range(8)]
     pipe = hr.iterable(rows).map(lambda row: row).windows(3)
     with pytest.raises(errors.InvalidArgumentError, match="'x' differs in shape between examples"):

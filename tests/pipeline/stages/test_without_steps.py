@@ -48,13 +48,13 @@ class TestBatches:
             ([], set()),
         ],
     )
-    def test_only_those_of_the_steps_are_left_out(self, ranges, steps):
+    def test_only_batches_of_the_listed_steps_are_omitted(self, ranges, steps):
         pipe = PIPE.without_steps(ranges)
         expected = [batch for step, batch in enumerate(ALL) if step not in steps]
         assert numbers_of(pipe) == expected
         assert len(pipe) == pipe.count() == len(expected)
 
-    def test_functions_with_draws_or_a_state_are_called_for_all_batches(self):
+    def test_random_and_stateful_functions_are_called_for_all_batches(self):
         def with_draw(batch, rng):
             return {**batch, "draw": rng.random()}
 
@@ -70,23 +70,23 @@ class TestBatches:
         assert some == [draws[0], *draws[18:]]
         assert len(calls) == 2 * len(ALL)
 
-    def test_a_second_call_counts_the_steps_of_the_new_run(self):
+    def test_second_call_counts_the_steps_of_the_shortened_run(self):
         twice = PIPE.without_steps([(3, 5)]).without_steps([(2, 4), (10, 11)])
         first = [*ALL[:3], *ALL[5:]]
         assert numbers_of(twice) == [*first[:2], *first[4:10], *first[11:]]
         assert len(twice) == len(ALL) - 5
 
-    def test_all_ranks_leave_out_the_same_steps(self):
+    def test_all_ranks_omit_the_same_steps(self):
         ranks = [numbers().shard(rank, 2, even="drop").batch(4) for rank in range(2)]
         results = [numbers_of(rank.without_steps([(1, 2)])) for rank in ranks]
         both = [numbers_of(rank) for rank in ranks]
         assert results == [[*batches[:1], *batches[2:]] for batches in both]
 
-    def test_mapped_and_prefetched_batches_follow(self):
+    def test_select_and_prefetch_can_follow(self):
         pipe = PIPE.without_steps([(0, 1)]).select("n").prefetch(5)
         assert numbers_of(pipe) == ALL[1:]
 
-    def test_examples_skipped_in_left_out_steps_are_reported(self):
+    def test_examples_skipped_in_omitted_steps_are_reported(self):
         def check(example):
             if example["n"] % 8 == 1:
                 raise ValueError("bad")
@@ -97,7 +97,7 @@ class TestBatches:
             assert numbers_of(whole)[2:] == numbers_of(some)
             assert [str(one) for one in whole.skipped] == [str(one) for one in some.skipped]
 
-    def test_counts_of_a_mix_leave_them_out(self):
+    def test_mix_counts_exclude_omitted_steps(self):
         parts = {"a": hr.arrays({"n": [0] * 20}), "b": hr.arrays({"n": [1] * 20})}
         pipe = hr.mix(parts, seed=1, stop="all").batch(4).without_steps([(0, 3), (6, 7)])
         with iter(pipe) as batches:
@@ -118,7 +118,7 @@ class TestStates:
         for index, state in enumerate(states_of(pipe)):
             assert numbers_of(pipe.resume(state)) == rest[index:]
 
-    def test_state_from_before_the_first_step_left_out_is_accepted(self):
+    def test_state_from_before_the_first_omitted_step_is_accepted(self):
         pipe = PIPE.without_steps([(3, 5)])
         for step, state in enumerate(states_of(PIPE)):
             if step <= 3:
@@ -127,7 +127,7 @@ class TestStates:
             with pytest.raises(ValueError, match=rf"saved at step {step}, after leaving out no st"):
                 pipe.resume(state)
 
-    def test_later_run_may_leave_out_more_steps(self):
+    def test_later_run_may_omit_more_steps(self):
         once = PIPE.without_steps([(3, 5)])
         twice = once.without_steps([(10, 12)])
         state = states_of(once)[9]
@@ -138,7 +138,7 @@ class TestStates:
         with pytest.raises(ValueError, match="leaves out 3 to 4, 12 to 13 up to there"):
             twice.resume(states_of(once)[12])
 
-    def test_other_number_of_ranks_counts_on(self):
+    def test_different_number_of_ranks_continues_the_step_count(self):
         old = [numbers().shard(rank, 4).batch(2).without_steps([(1, 2)]) for rank in range(4)]
         state = states_of(old[2])[2]
         assert state["step"] == 3
@@ -171,7 +171,7 @@ class TestEpochs:
         with pytest.raises(ValueError, match="saved at step 20, after leaving out no steps"):
             pipe.resume(state)
 
-    def test_unknown_length_of_epochs_is_an_error(self):
+    def test_epochs_of_unknown_length_are_rejected(self):
         pipe = numbers().filter(lambda example: example["n"] > 3).batch(4).without_steps([(1, 2)])
         assert len(numbers_of(pipe.epoch(0))) == 8
         with pytest.raises(ValueError, match=r"first step of epoch 1 is, too. Use epochs"):
@@ -179,7 +179,7 @@ class TestEpochs:
 
 
 class TestDigests:
-    def test_digest_changes_at_the_first_step_left_out(self):
+    def test_digest_changes_at_the_first_omitted_step(self):
         with iter(PIPE) as whole, iter(PIPE.without_steps([(3, 5)])) as some:
             digests = [whole.digest() for _ in whole]
             results = [(some.digest(), some.position) for _ in some]
@@ -219,7 +219,7 @@ class TestArguments:
             ([(5, 4)], ValueError, r"Write the first step .* such as \(5, 6\)"),
         ],
     )
-    def test_wrong_ranges_are_errors(self, ranges, error, words):
+    def test_wrong_ranges_are_rejected(self, ranges, error, words):
         with pytest.raises(error, match=words):
             PIPE.without_steps(ranges)
 
@@ -242,7 +242,7 @@ class TestArguments:
         with pytest.raises(ValueError, match="deterministic=False"):
             iter(pipe)
 
-    def test_readers_of_shares_are_an_error(self):
+    def test_shared_readers_are_rejected(self):
         with pytest.raises(ValueError, match="each reader sees only its own batches"):
             check_shares("serve", PIPE.without_steps([(0, 1)]))
 
@@ -257,7 +257,7 @@ def test_torch_loader_counts_whole_epochs():
     assert [len(list(fixed)) for _ in range(2)] == [8, 8]
 
 
-def test_error_in_a_step_left_out_ends_the_iteration():
+def test_error_in_an_omitted_step_ends_the_iteration():
     def fail(batch):
         if 4 in batch["n"]:
             raise LookupError("four")

@@ -49,7 +49,7 @@ def test_empty_list_of_strings_keeps_its_kind_after_further_functions(kind, call
     assert [example["x"].tolist() for example in pipeline] == inputs
 
 
-def test_empty_string_array_takes_its_kind_from_numpy():
+def test_empty_string_array_keeps_its_numpy_kind():
     pipeline = hp.iterable([{"x": np.zeros(0, "U3"), "y": np.zeros(0, "S3")}])
     assert pipeline.spec["x"].dtype is str
     assert pipeline.spec["y"].dtype is bytes
@@ -66,7 +66,7 @@ def test_empty_object_array_among_numbers_is_rejected():
 
 
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_empty_list_takes_the_type_of_its_component(way):
+def test_empty_list_adopts_the_type_of_its_component(way):
     lists = [[], [], [1, 2], [], [3]]
     rows = hp.arrays({"n": np.arange(5)})
     output = {

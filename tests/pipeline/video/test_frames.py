@@ -66,7 +66,7 @@ def written(directory, kind, count=60):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_frame_shows_its_number(tmp_path, kind):
+def test_each_decoded_frame_contains_its_number(tmp_path, kind):
     path = written(tmp_path, kind)
     times, expected = decoded_in_order(path)
     video = open_video(path)
@@ -77,7 +77,7 @@ def test_each_frame_shows_its_number(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_frames_in_any_order_equal_those_decoded_from_the_start(tmp_path, kind):
+def test_random_access_matches_sequential_decoding(tmp_path, kind):
     path = written(tmp_path, kind)
     _, expected = decoded_in_order(path)
     rng = np.random.default_rng(1)
@@ -93,7 +93,7 @@ def test_contents_in_memory_are_read_like_a_file(tmp_path):
     assert numbers_of(frames(Path(path).read_bytes(), indices=[40, 3])) == [40, 3]
 
 
-def test_files_of_quicktime_are_read(tmp_path):
+def test_quicktime_files_are_read(tmp_path):
     path = write_video(tmp_path / "a.mov", 60, options=OPEN_GOP)
     assert numbers_of(frames(path, indices=[59, 0, 13])) == [59, 0, 13]
 
@@ -109,7 +109,7 @@ def test_frames_at_times_are_the_nearest_within_the_tolerance(tmp_path):
         frames(path, times=[0.010], tolerance=0.001)
 
 
-def test_frame_shown_at_a_time_began_before_it(tmp_path):
+def test_frame_shown_at_a_time_starts_before_it(tmp_path):
     video = open_video(written(tmp_path, "B-frames"))
     assert [video.shown_at(n / 30) for n in range(60)] == list(range(60))
     assert [video.shown_at((n + 0.99) / 30) for n in range(60)] == list(range(60))
@@ -126,7 +126,7 @@ def test_frames_are_scaled(tmp_path):
     assert numbers_of(scaled) == [5, 21]
 
 
-def test_no_frames_have_the_size_of_the_video(tmp_path):
+def test_empty_selection_has_the_size_of_the_video(tmp_path):
     path = written(tmp_path, "B-frames")
     assert frames(path, indices=[]).shape == (0, 48, 64, 3)
 
@@ -193,7 +193,7 @@ def test_changed_file_is_read_again(tmp_path):
     assert len(open_video(path)) == 12
 
 
-def test_damaged_frame_is_an_error_that_names_it(tmp_path):
+def test_error_names_the_damaged_frame(tmp_path):
     path = written(tmp_path, "no B-frames")
     native = open_video(path).native
     sample = native.read_samples(10, 11)[0]
@@ -207,7 +207,7 @@ def test_damaged_frame_is_an_error_that_names_it(tmp_path):
     assert numbers_of(frames(path, indices=[14])) == [14]
 
 
-def test_frames_before_the_end_of_a_cut_file_are_read(tmp_path):
+def test_frames_before_the_end_of_a_truncated_file_are_read(tmp_path):
     path = written(tmp_path, "tables at the front")
     data = Path(path).read_bytes()
     Path(path).write_bytes(data[:-100])
@@ -218,7 +218,7 @@ def test_frames_before_the_end_of_a_cut_file_are_read(tmp_path):
         frames(path, indices=[59])
 
 
-def test_cut_tables_are_an_error(tmp_path):
+def test_truncated_tables_are_rejected(tmp_path):
     path = written(tmp_path, "B-frames")
     data = Path(path).read_bytes()
     Path(path).write_bytes(data[:-100])
@@ -226,7 +226,7 @@ def test_cut_tables_are_an_error(tmp_path):
         frames(path, indices=[0])
 
 
-def test_wrong_size_of_a_box_is_an_error_that_names_the_box(tmp_path):
+def test_error_for_a_wrong_box_size_names_the_box(tmp_path):
     path = written(tmp_path, "B-frames")
     start, _ = find_box(
         Path(path).read_bytes(), b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stts"
@@ -238,7 +238,7 @@ def test_wrong_size_of_a_box_is_an_error_that_names_the_box(tmp_path):
         frames(path, indices=[0])
 
 
-def test_other_formats_are_rejected(tmp_path):
+def test_unsupported_formats_are_rejected(tmp_path):
     (tmp_path / "b.mp4").write_bytes(b"RIFF....AVI LIST")
     with pytest.raises(
         InvalidArgumentError, match=r"b\.mp4: the file starts like neither MP4, MOV"
@@ -248,7 +248,7 @@ def test_other_formats_are_rejected(tmp_path):
         frames(str(tmp_path / "c.mp4"), indices=[0])
 
 
-def test_missing_frame_is_an_error(tmp_path):
+def test_missing_frame_is_rejected(tmp_path):
     path = write_video(tmp_path / "a.mp4", 5)
     for index in (-1, 5):
         with pytest.raises(
@@ -257,18 +257,18 @@ def test_missing_frame_is_an_error(tmp_path):
             frames(path, indices=[index])
 
 
-def test_indices_and_times_exclude_each_other(tmp_path):
+def test_indices_and_times_are_mutually_exclusive(tmp_path):
     path = write_video(tmp_path / "a.mp4", 5)
     for arguments in ({}, {"indices": [0], "times": [0.0]}):
         with pytest.raises(TypeError, match="both or neither"):
             frames(path, **arguments)
 
 
-def test_pictures_show_their_numbers():
+def test_pictures_contain_their_frame_numbers():
     assert numbers_of([picture(number) for number in (0, 1, 2047, 4095)]) == [0, 1, 2047, 4095]
 
 
-def test_keyframes_that_refresh_a_part_of_the_picture_are_not_enough(tmp_path):
+def test_decoding_starts_before_keyframes_that_refresh_only_part_of_the_picture(tmp_path):
     path = written(tmp_path, "intra refresh", 240)
     _, expected = decoded_in_order(path)
     for index in range(210, 240):

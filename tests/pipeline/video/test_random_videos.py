@@ -7,7 +7,7 @@ SEEDS = 12
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_frames_of_random_videos_show_their_numbers(tmp_path, seed):
+def test_frames_of_random_videos_contain_their_numbers(tmp_path, seed):
     checks = Checks()
     check(seed, tmp_path, checks, num_reads=2)
     assert checks.failures == []

@@ -33,7 +33,7 @@ def read(path, decoder, **arguments):
 
 @pytest.mark.usefixtures("torchcodec")
 @pytest.mark.parametrize("kind", KINDS)
-def test_frames_are_those_of_pyav(tmp_path, kind):
+def test_frames_match_pyav(tmp_path, kind):
     path = write_video(tmp_path / "a.mp4", 60, **KINDS[kind])
     pyav, torchcodec = (read(path, decoder) for decoder in ("pyav", "torchcodec"))
     assert [numbers_of(clip) for clip in torchcodec] == [numbers_of(clip) for clip in pyav]
@@ -57,7 +57,7 @@ def test_decoder_is_part_of_the_description():
     assert "decoder" not in repr(hr.videos("*.mp4").clips("video", seed=1))
 
 
-def test_missing_torchcodec_is_an_error_that_names_it(tmp_path, monkeypatch):
+def test_error_names_missing_torchcodec(tmp_path, monkeypatch):
     path = write_video(tmp_path / "a.mp4", 5)
     monkeypatch.setitem(sys.modules, "torchcodec", None)
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)

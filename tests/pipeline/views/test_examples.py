@@ -57,7 +57,7 @@ def test_show_does_not_change_later_iterations():
     assert [int(example["x"]) for example in pipe.batch(10).unbatch()] == before
 
 
-def test_shown_generator_starts_anew():
+def test_shown_generator_is_restarted():
     def numbers():
         yield from ({"x": number} for number in range(5))
 
@@ -119,7 +119,7 @@ def test_large_pictures_are_reduced():
     assert np.abs(image.astype(int) - np.asarray(reference)).max() <= 6
 
 
-def test_show_is_small():
+def test_html_is_small():
     photos = [np.random.default_rng(n).integers(0, 255, (600, 600, 3), np.uint8) for n in range(4)]
     shown = hr.arrays({"image": photos}).show(4)
     assert len(shown._repr_html_()) < 400_000
@@ -180,12 +180,12 @@ def test_boxes_are_drawn_with_their_labels():
         ("boxes_cxcywh", [0.2, 0.5, 0.2, 0.5]),
     ],
 )
-def test_formats_of_boxes(name, box):
+def test_boxes_of_every_format_are_drawn(name, box):
     html = html_of(image=gradient(80, 100), **{name: np.array([box], np.float64)})
     assert re.search(r'<rect x="10" y="20" width="20" height="40"', html)
 
 
-def test_masks_are_laid_over_their_picture():
+def test_masks_overlay_their_picture():
     masks = np.zeros((2, 40, 60), np.uint8)
     masks[0, :20], masks[1, 20:] = 1, 1
     picture, first, second = images_in(html_of(image=gradient(40, 60), masks=masks))
@@ -195,7 +195,7 @@ def test_masks_are_laid_over_their_picture():
     assert second[20:, :, 3].all()
 
 
-def test_masks_of_another_size_are_shown_by_themselves():
+def test_masks_of_a_different_size_are_shown_separately():
     html = html_of(image=gradient(40, 60), mask=np.ones((20, 20), np.uint8))
     assert "with mask" not in html
     assert len(images_in(html)) == 2
@@ -207,7 +207,7 @@ def test_keypoints_are_drawn():
     assert html.count("<circle") == 2
 
 
-def test_labels_show_the_name_of_their_class(tmp_path):
+def test_labels_show_their_class_names(tmp_path):
     for name in ("ant", "bee"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.png").write_bytes(encoded(gradient(20, 20)))
@@ -228,7 +228,7 @@ def test_samples_are_shown_as_a_player():
     np.testing.assert_allclose(samples / 32767, sound, atol=1e-4)
 
 
-def test_long_sounds_are_cut():
+def test_long_sounds_are_truncated():
     html = html_of(waveform=np.zeros((30 * 4000, 2), np.int16), rate=4000)
     rate, num_channels, samples = samples_in(html)
     assert (rate, num_channels, len(samples)) == (4000, 2, 10 * 4000 * 2)
@@ -268,7 +268,7 @@ def test_long_arrays_become_histograms():
     assert "0 to 1, mean 0.5" in html
 
 
-def test_values_that_are_not_finite_are_counted():
+def test_non_finite_values_are_counted():
     weights = np.linspace(0, 1, 100)
     weights[3], weights[4] = np.nan, np.inf
     assert "2 not finite" in html_of(weights=weights)
@@ -280,7 +280,7 @@ def test_bytes_are_shown_as_text_or_in_hexadecimal():
     assert "00 01 ff" in html_of(raw=b"\x00\x01\xff")
 
 
-def test_long_texts_are_cut():
+def test_long_texts_are_truncated():
     html = html_of(text="a" * 5000)
     assert "4,000 more characters" in html
     assert len(html) < 5000
@@ -309,7 +309,7 @@ def test_components_without_rows_are_shown_for_the_whole_batch():
     assert "Whole batch" in html
 
 
-def test_text_fits_on_lines():
+def test_repr_has_one_short_line_per_component():
     shown = hr.arrays({"text": ["a\nb " * 100], "x": [[1, 2]]}).show(1)
     lines = repr(shown).splitlines()
     assert lines[0] == "example 0"

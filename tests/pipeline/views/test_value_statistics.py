@@ -11,7 +11,7 @@ from tests.markup import HOSTILE, Elements
 import headrace as hr
 
 
-def test_statistics_of_numbers_equal_numpys():
+def test_statistics_match_numpy():
     values = np.random.default_rng(1).normal(5, 3, (1000, 7)).astype(np.float32)
     one = hr.arrays({"x": values}).stats("x")["x"]
     wide = values.astype(np.float64)
@@ -69,12 +69,12 @@ def test_classes_are_counted():
     assert (names.min, names.max, names.mean) == (1, 1, 1.0)
 
 
-def test_too_many_values_have_no_histogram():
+def test_long_arrays_have_no_histogram():
     assert hr.arrays({"x": np.arange(10_001)}).stats()["x"].histogram is None
     assert len(hr.arrays({"x": np.arange(10_000)}).stats()["x"].histogram) == 10_000
 
 
-def test_values_that_are_not_finite_are_left_out():
+def test_non_finite_values_are_ignored():
     one = hr.arrays({"x": np.array([1.0, np.nan, 3.0, -np.inf])}).stats()["x"]
     assert (one.count, one.not_finite, one.min, one.max, one.mean) == (2, 2, 1.0, 3.0, 2.0)
 

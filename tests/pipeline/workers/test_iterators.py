@@ -350,7 +350,7 @@ def test_returning_the_same_iterator_twice_is_an_error():
         next(batches)
 
 
-def test_callable_with_a_wrong_signature_is_rejected():
+def test_callable_with_the_wrong_signature_is_rejected():
     takes_none = (
         r"iterable: fails_to_open\(\) cannot be called with the arguments worker and "
         "num_workers, which it receives for num"

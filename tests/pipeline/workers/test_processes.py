@@ -284,7 +284,7 @@ def test_dead_worker_is_an_error_with_record_and_signal(function, words):
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
 
 
-def test_ended_worker_lends_no_place():
+def test_dead_worker_lends_no_memory():
     [worker] = start_workers(1)
     worker.kill()
     with pytest.raises(WorkerEnded, match=str(-signal.SIGKILL)):

@@ -254,9 +254,9 @@ NOTHING = {
 }
 
 
-class TestNothing:
+class TestEmptySources:
     @pytest.mark.parametrize("name", NOTHING)
-    def test_no_examples_yield_no_batches(self, name):
+    def test_empty_source_yields_no_batches(self, name):
         batches = iter(NOTHING[name]())
         assert list(batches) == []
         assert list(NOTHING[name]().resume(batches.state())) == []
@@ -350,7 +350,7 @@ class TestStreams:
 
 
 @pytest.mark.timeout(60)
-class TestWithinItsOwnFunction:
+class TestReentrance:
     def test_next_inside_the_function_is_rejected(self):
         mine, is_there = [], threading.Event()
 
@@ -377,7 +377,7 @@ class TestWithinItsOwnFunction:
 
 
 @pytest.mark.timeout(60)
-class TestEndsThatAreNotTheEnd:
+class TestEarlyEnds:
     @pytest.fixture
     def waiting(self):
         """An iteration whose `next` waits in another thread."""

@@ -214,7 +214,7 @@ class TestRefusals:
         ):
             hr.arrays({"Image": [1]}).write("out.tar")
 
-    def test_two_samples_with_one_key_are_rejected(self):
+    def test_two_samples_with_the_same_key_are_rejected(self):
         with pytest.raises(
             ValueError, match="example 1 has the same key as the one before it, 'a'"
         ):

@@ -30,7 +30,7 @@ def test_batch_gather_gathers_within_each_row(run):
         tf.batch_gather(CUBE, tf.placeholder(tf.int32))
 
 
-def test_accumulate_n_adds_tensors_of_one_shape(run):
+def test_accumulate_n_adds_tensors_of_equal_shape(run):
     total = tf.accumulate_n([tf.placeholder_with_default([1], [None]), [2], [3]], shape=[1])
     assert (total.shape, run(total).tolist()) == ([1], [6])
     single = tf.constant([1])

@@ -25,7 +25,7 @@ def test_tensor_proto_round_trips(value):
     assert tf.constant(again).dtype == expected.dtype
 
 
-def test_tensor_proto_can_have_another_shape():
+def test_tensor_proto_repeats_the_last_value_to_fill_the_shape():
     filled = tf.make_tensor_proto(7, shape=[2, 3])
     assert list(filled.int_val) == [7]
     assert tf.make_ndarray(filled).tolist() == [[7] * 3] * 2

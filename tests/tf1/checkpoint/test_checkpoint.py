@@ -76,7 +76,7 @@ def test_random_generator_without_a_seed_continues(path):
         np.testing.assert_array_equal(session.run(noise), expected)
 
 
-def test_queues_with_one_shared_name_are_saved_once(path):
+def test_queues_with_the_same_shared_name_are_saved_once(path):
     first, second = (tf.FIFOQueue(9, [tf.int32], [[]], shared_name="both") for _ in range(2))
     with open_session() as session:
         session.run(second.enqueue_many([[1, 2]]))
@@ -115,7 +115,7 @@ def test_values_of_every_kind_are_kept(path, value):
             np.testing.assert_array_equal(restored, value)
 
 
-def test_path_can_be_of_any_kind(lines, session, path):
+def test_any_kind_of_path_is_accepted(lines, session, path):
     for kind in (str, os.fsencode, lambda path: path):
         checkpoint.save(session, kind(path))
         checkpoint.restore(session, kind(path))

@@ -133,7 +133,7 @@ def test_waiting_consumer_without_elements_can_keep_waiting(session, path):
     assert call.result() == 5
 
 
-def test_threads_save_one_after_the_other(lines, session, tmp_path):
+def test_threads_save_one_at_a_time(lines, session, tmp_path):
     with running(session):
         wait_until(lambda: session.run(lines.size) == 3)
         paths = [tmp_path / str(number) for number in range(4)]

@@ -202,7 +202,7 @@ def another_graph(path, change):
         ("random", ("RandomUniform 'extra/RandomUniform'", "which the checkpoint lacks")),
     ],
 )
-def test_checkpoint_of_another_graph_is_rejected(tmp_path, saved, change, words):
+def test_checkpoint_of_a_different_graph_is_rejected(tmp_path, saved, change, words):
     lines = another_graph(tmp_path / "lines.txt", change)
     check_unchanged(lines, saved, tf.errors.InvalidArgumentError, "another graph", *words)
 

@@ -66,7 +66,7 @@ class TestDeprecation:
         old()
         assert len(caplog.messages) == 1
 
-    def test_lookup_of_a_renamed_argument(self):
+    def test_renamed_argument_is_looked_up_under_both_names(self):
         look = deprecation.deprecated_argument_lookup
         assert [look("new", 1, "old", None), look("new", None, "old", 2)] == [1, 2]
         with pytest.raises(ValueError, match="Cannot specify both 'old' and 'new'"):

@@ -298,7 +298,7 @@ def test_names_from_before_1_0_and_changed_arguments_work():
     ]
 
 
-def test_image_preprocessing_with_switch_and_merge():
+def test_image_preprocessing_with_switch_and_merge_works():
     program = """
         import tensorflow as tf
         from tensorflow.python.ops import control_flow_ops

@@ -40,7 +40,7 @@ class TestPrint:
 
 
 class TestSound:
-    def test_other_wav_chunks_are_skipped(self, session):
+    def test_unknown_wav_chunks_are_skipped(self, session):
         data = session.run(tf.audio.encode_wav([[0.5], [-0.25]], 100))
         chunk = b"LIST" + struct.pack("<I", 3) + b"abc\0"
         audio, rate = session.run(tf.audio.decode_wav(data[:36] + chunk + data[36:]))
@@ -54,7 +54,7 @@ class TestSound:
             (22, 0, "Expected at least 1, but got 0"),
         ],
     )
-    def test_other_wav_formats_are_rejected(self, session, place, value, text):
+    def test_unsupported_wav_formats_are_rejected(self, session, place, value, text):
         data = bytearray(session.run(tf.audio.encode_wav([[0.5]], 100)))
         data[place : place + 2] = struct.pack("<H", value)
         with pytest.raises(tf.errors.InvalidArgumentError, match=text):
@@ -73,7 +73,7 @@ class TestSound:
         with pytest.raises(ValueError, match="must be rank 2"):
             tf.audio.encode_wav([0.5], 10)
 
-    def test_single_frequency_peaks_in_the_spectrogram(self, session):
+    def test_spectrogram_of_a_single_frequency_has_one_peak(self, session):
         rate, hertz = 8000, 1000
         sound = np.sin(2 * np.pi * hertz * np.arange(rate) / rate)[:, None]
         spectrum = ops.audio_spectrogram(sound.astype(np.float32), 256, 128)

@@ -231,7 +231,7 @@ class TestRefusals:
             tf.import_graph_def(message)
 
     @pytest.mark.parametrize("sizes", [[-1], [3, 2], [1]])
-    def test_constants_of_a_wrong_size_are_rejected(self, sizes):
+    def test_constants_of_the_wrong_size_are_rejected(self, sizes):
         message = exported(lambda: tf.constant([1.0, 2.0], name="c"))
         shape = message.node[0].attr["value"].tensor.tensor_shape
         del shape.dim[:]
@@ -259,7 +259,7 @@ class TestComputation:
                 results.append(session.run("out:0", feeds))
         return results
 
-    def test_arrays_compute_the_same(self):
+    def test_imported_array_operations_compute_the_same_values(self):
         def build():
             x = tf.placeholder(tf.float32, [None, 4], name="x")
             left, right = tf.split(x, 2, axis=1)
@@ -272,7 +272,7 @@ class TestComputation:
         first, second = self.both(build, {"x:0": values})
         np.testing.assert_array_equal(first, second)
 
-    def test_sparse_tensors_compute_the_same(self):
+    def test_imported_sparse_operations_compute_the_same_values(self):
         def build():
             sparse = tf.sparse_placeholder(tf.float32, [4, 3], name="given")
             first, second = tf.sparse_split(sp_input=sparse, num_split=2, axis=0)
@@ -302,7 +302,7 @@ class TestComputation:
         first, second = self.both(build, feeds)
         np.testing.assert_array_equal(first, second)
 
-    def test_strings_and_records_compute_the_same(self):
+    def test_imported_string_and_record_operations_compute_the_same_values(self):
         def build():
             line = tf.placeholder(tf.string, [None], name="line")
             number, word = tf.decode_csv(line, [[1.5], [""]])
@@ -313,7 +313,7 @@ class TestComputation:
         first, second = self.both(build, {"line:0": ["2.5,ab", ",cd"]})
         assert first.tolist() == second.tolist() == [b"2.50:a", b"1.50:c"]
 
-    def test_images_compute_the_same(self):
+    def test_imported_image_operations_compute_the_same_values(self):
         def build():
             pixels = tf.placeholder(tf.uint8, [None, None, 3], name="pixels")
             part = tf.random_crop(pixels, [6, 6, 3], seed=3)
@@ -327,7 +327,7 @@ class TestComputation:
         np.testing.assert_array_equal(first, second)
 
     @pytest.mark.parametrize("value", [1, 5])
-    def test_conditions_compute_the_same(self, value):
+    def test_imported_conditions_compute_the_same_values(self, value):
         def build():
             x = tf.placeholder(tf.int32, [], name="x")
             inner = tf.cond(x > 3, lambda: x * 10, lambda: tf.cond(x > 0, lambda: x, lambda: -x))
@@ -336,7 +336,7 @@ class TestComputation:
         first, second = self.both(build, {"x:0": value})
         assert first == second == (50 if value == 5 else 1)
 
-    def test_parsers_compute_the_same(self):
+    def test_imported_parsers_compute_the_same_values(self):
         def build():
             features = {
                 "a": tf.FixedLenFeature([2], tf.int64),
@@ -369,14 +369,14 @@ class TestComputation:
         first, second = self.both(build, {"x:0": 4})
         assert first == second == 5
 
-    def test_python_functions_of_other_processes_are_rejected(self):
+    def test_python_functions_from_other_processes_are_rejected(self):
         message = exported(lambda: tf.py_func(lambda: np.int64(1), [], tf.int64))
         message.node[0].attr["token"].s = b"pyfunc_none"
         with pytest.raises(ValueError, match="this process has no Python function 'pyfunc_none'"):
             tf.import_graph_def(message)
 
 
-class TestTensorFlowsForms:
+class TestTensorFlowNodes:
     """Nodes as TensorFlow writes them, where its operations have other inputs."""
 
     def test_tensorflow_resize_node_is_imported(self):
@@ -467,7 +467,7 @@ class TestFiles:
         tf.train.import_meta_graph(message, allow_files=True)
         assert "w" in names()
 
-    def test_programs_own_file_operations_need_no_permission(self, tmp_path):
+    def test_file_operations_of_the_program_need_no_permission(self, tmp_path):
         with tf.Session() as session:
             session.run(tf.write_file(str(tmp_path / "file"), b"1"))
             assert session.run(tf.read_file(str(tmp_path / "file"))) == b"1"

@@ -124,7 +124,7 @@ def test_error_names_a_directory(path, tmp_path):
     assert error.message.startswith(f"{tmp_path}; Is a directory. ")
 
 
-def test_error_names_a_file_of_another_format(tmp_path):
+def test_error_names_a_file_of_the_wrong_format(tmp_path):
     text = tmp_path / "table.csv"
     text.write_text("id,name\n1,somebody\n2,somebody else\n")
     _, error = train_on([text])

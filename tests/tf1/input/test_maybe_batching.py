@@ -159,7 +159,7 @@ def test_argument_order_matches_tensorflow():
         ([3], True, "Dimensions must be equal, but are 2 and 3"),
     ],
 )
-def test_condition_of_a_wrong_shape_is_rejected(batcher, shape, enqueue_many, message):
+def test_condition_of_the_wrong_shape_is_rejected(batcher, shape, enqueue_many, message):
     with pytest.raises(ValueError, match=message):
         batcher([[1, 2]], tf.placeholder(tf.bool, shape), enqueue_many=enqueue_many)
 
@@ -174,7 +174,7 @@ def test_invalid_plain_arguments_are_rejected():
         tf.train.maybe_shuffle_batch([1], 2, 4, 4, keep)
 
 
-def test_condition_of_a_wrong_length_is_raised_by_join(pipeline):
+def test_join_raises_the_error_for_a_condition_of_the_wrong_length(pipeline):
     keep = tf.placeholder_with_default([True], [None])
     batch = tf.train.maybe_batch([[1, 2]], keep, 2, enqueue_many=True)
     assert pipeline.values(batch) == []

@@ -259,7 +259,7 @@ def test_slices_of_all_tensors_stay_aligned(pipeline):
     assert summary_names() == ["input_producer/input_producer/fraction_of_32_full:0"]
 
 
-def test_slices_of_one_tensor_are_a_single_item_list():
+def test_slices_of_one_tensor_are_a_list_of_one():
     (piece,) = tf.train.slice_input_producer([tf.placeholder(tf.int32, [None, 3])])
     assert piece.shape == [3]
 

@@ -49,7 +49,7 @@ def test_mean_pairwise_squared_error_compares_pairs_of_elements(run):
     assert run(tf.losses.mean_pairwise_squared_error(LABELS, GUESSES, weights=0.0)) == 0
 
 
-def test_cosine_distance_of_vectors(run):
+def test_cosine_distance_matches_its_definition(run):
     loss = tf.losses.cosine_distance([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]], axis=1)
     assert run(loss) == 0.5
     with pytest.raises(ValueError, match="You must specify 'axis'"):
@@ -83,7 +83,7 @@ def test_weights_are_applied_according_to_the_reduction(run, reduction, expected
     np.testing.assert_allclose(run(loss), expected, rtol=1e-5)
 
 
-def test_zero_weights_give_zero_loss_and_invalid_ones_are_rejected(run):
+def test_zero_weights_yield_zero_loss_and_invalid_weights_are_rejected(run):
     assert run(tf.losses.mean_squared_error(LABELS, GUESSES, weights=0.0)) == 0
     with pytest.raises(ValueError, match="Invalid Reduction Key sum"):
         tf.losses.compute_weighted_loss([1.0], reduction="sum")

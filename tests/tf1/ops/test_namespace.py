@@ -140,7 +140,7 @@ def test_operation_is_public_in_one_module():
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
-def test_no_operation_has_an_argument_only_for_tensorflow_1():
+def test_operations_have_no_tensorflow_1_only_arguments():
     functions = {name: getattr(ops, name) for name in ops.__all__}
     results = {
         name: old

@@ -36,7 +36,7 @@ def test_operators_have_tensorflow_names_and_python_values(run, apply, name, op_
     assert run(result).tolist() == value
 
 
-def test_two_to_the_power_of_a_tensor(run):
+def test_number_can_be_raised_to_the_power_of_a_tensor(run):
     assert run(2 ** tf.constant([0, 3])).tolist() == [1, 8]
 
 
@@ -55,7 +55,7 @@ def test_logical_operators_have_tensorflow_names(run, apply, name, op_type, valu
     assert run(result).tolist() == value
 
 
-def test_matrix_product_operator(run):
+def test_at_operator_multiplies_matrices(run):
     product = tf.constant([[1, 2]]) @ tf.constant([[3], [4]])
     assert product.op.name == "matmul"
     assert run(product).tolist() == [[11]]
@@ -110,7 +110,7 @@ def test_true_division_casts_inside_its_scope():
         (lambda x: x & x, TypeError, "does not match expected type of bool"),
     ],
 )
-def test_operands_of_other_types_are_rejected(apply, error, words):
+def test_operands_of_different_types_are_rejected(apply, error, words):
     with pytest.raises(error, match=words):
         apply(tf.constant([1, 2]))
 

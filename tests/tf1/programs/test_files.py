@@ -33,7 +33,7 @@ def run_to_the_end(fetches, init=True):
 
 
 @pytest.mark.parametrize("put_together", [tf.stack, lambda cols: tf.concat(0, cols)])
-def test_csv_reading_program_of_the_guide(tmp_path, put_together):
+def test_csv_reading_program_from_the_guide_runs(tmp_path, put_together):
     for part in range(2):
         rows = [f"{part},{row},,{row * row},{row % 3}\n" for row in range(10)]
         (tmp_path / f"file{part}.csv").write_text("".join(rows))

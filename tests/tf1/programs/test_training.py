@@ -58,7 +58,7 @@ def distorted_inputs(paths, batch_size, num_epochs=None):
     return images, tf.reshape(labels, [batch_size])
 
 
-def test_monitored_training_with_a_logging_hook(image_files, tmp_path):
+def test_monitored_training_runs_with_a_logging_hook(image_files, tmp_path):
     """The parts of programs that train on CIFAR-10: input, a step, a hook that logs the speed."""
     batch_size, max_steps, log_frequency = 4, 10, 5
     lines = []
@@ -121,7 +121,7 @@ def average_gradients(tower_values):
     return tf.reduce_mean(stacked, 0)
 
 
-def test_towers_on_several_devices_with_a_plain_session(image_files, tmp_path):
+def test_towers_on_several_devices_run_in_a_plain_session(image_files, tmp_path):
     """The parts of trainers with several GPUs: one input, a slice of each batch for each tower."""
     num_gpus, batch_size, max_steps = 2, 3, 6
     with tf.Graph().as_default(), tf.device("/cpu:0"):
@@ -169,7 +169,7 @@ def test_towers_on_several_devices_with_a_plain_session(image_files, tmp_path):
     assert tf.train.load_variable(path, "weight").tolist() == [float(max_steps)] * 3
 
 
-def test_supervised_loop_over_one_epoch(image_files, tmp_path):
+def test_supervised_loop_reads_one_epoch(image_files, tmp_path):
     """The parts of programs before `MonitoredSession`: a supervisor starts and stops the input."""
     with tf.Graph().as_default():
         queue = tf.train.string_input_producer(image_files, num_epochs=1)

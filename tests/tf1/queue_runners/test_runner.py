@@ -353,7 +353,7 @@ def test_out_of_range_error_from_py_func_ends_the_input(coord, caplog):
     assert caplog.records == []
 
 
-def test_other_errors_can_end_the_input():
+def test_error_types_that_end_the_input_can_be_chosen():
     end = tf.errors.CancelledError(None, None, "closed")
     runner = tf.train.QueueRunner(
         FakeQueue(),
@@ -684,7 +684,7 @@ def test_graph_without_runners_causes_a_warning(caplog):
     assert "called when no queue runners were defined" in caplog.text
 
 
-def test_enqueue_operation_of_another_graph_is_rejected_like_a_fetch():
+def test_enqueue_operation_of_a_different_graph_is_rejected_like_a_fetch():
     queue = tf.FIFOQueue(3, [tf.int32], [[]])
     with tf.Graph().as_default():
         other = tf.constant(1, name="other").op

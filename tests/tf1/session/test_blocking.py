@@ -72,7 +72,7 @@ class TestDeadlines:
             session.run(queue.enqueue([5]), options=tf.RunOptions(timeout_in_ms=5000))
             assert session.run(dequeue) == 5
 
-    def test_unreached_timeout_changes_nothing(self, session):
+    def test_timeout_that_does_not_expire_has_no_effect(self, session):
         assert session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=5000)) == 1
         assert session.run(tf.constant(1), options=tf.RunOptions()) == 1
 
@@ -96,7 +96,7 @@ class TestClosing:
             with pytest.raises(tf.errors.CancelledError, match=words):
                 call.result()
 
-    def test_closing_wakes_a_reader_that_waits_for_names(self, in_thread):
+    def test_closing_wakes_a_reader_that_waits_for_file_names(self, in_thread):
         names = tf.FIFOQueue(1, [tf.string], [()])
         _, value = tf.TFRecordReader().read(names)
         session = tf.Session()

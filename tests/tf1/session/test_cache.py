@@ -14,7 +14,7 @@ SIZE = 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
-def test_cache_keeps_the_last_used_values_and_at_most_twice_as_many(calls):
+def test_cache_keeps_recently_used_values_and_at_most_twice_its_size(calls):
     cache, used = RecentlyUsed(SIZE), []
     for is_add, key in calls:
         result = cache.add(key, f"value {key}") if is_add else cache.get(key)
@@ -25,7 +25,7 @@ def test_cache_keeps_the_last_used_values_and_at_most_twice_as_many(calls):
         assert len(cache) <= 2 * SIZE
 
 
-def test_first_of_two_values_for_one_key_stays():
+def test_adding_a_key_twice_keeps_the_first_value():
     cache = RecentlyUsed(SIZE)
     first, second = object(), object()
     assert cache.add("key", first) is first

@@ -14,7 +14,7 @@ def test_variable_cannot_be_a_feed_value(session):
         session.run(x, {x: v})
 
 
-class TestWhatMayBeFed:
+class TestFeeds:
     def test_any_tensor_can_be_fed_by_itself_or_by_name(self, session):
         a = tf.constant(1, name="a")
         b = a + 1
@@ -172,7 +172,7 @@ def test_fed_value_is_converted(session, value, dtype, expected):
         ({1: 2}, tf.float32, TypeError, "not 'dict'"),
     ],
 )
-def test_value_of_a_wrong_type_is_rejected(session, value, dtype, error, words):
+def test_value_of_the_wrong_type_is_rejected(session, value, dtype, error, words):
     x = tf.placeholder(dtype)
     with pytest.raises(error, match=re.escape(words)):
         session.run(tf.identity(x), {x: value})
@@ -215,7 +215,7 @@ def test_feed_keys_must_be_tensors_and_values_must_not(session, feed_dict, words
         session.run(a + 1, feed_dict(a) if callable(feed_dict) else feed_dict)
 
 
-def test_tensor_of_another_graph_is_not_a_valid_key(session):
+def test_tensor_of_a_different_graph_is_not_a_valid_key(session):
     a = tf.constant(1)
     with tf.Graph().as_default():
         other = tf.constant(1)

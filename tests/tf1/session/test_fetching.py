@@ -119,7 +119,7 @@ class TestErrors:
             lambda _: tf.TensorShape([1]),
         ],
     )
-    def test_other_types_cannot_be_fetched(self, session, a, make):
+    def test_unsupported_types_cannot_be_fetched(self, session, a, make):
         with pytest.raises(TypeError, match=r"Fetch argument .* has invalid type"):
             session.run(make(a))
 
@@ -139,7 +139,7 @@ class TestErrors:
         ):
             session.run(fetch)
 
-    def test_tensor_of_another_graph_is_rejected(self, session, a):
+    def test_tensor_of_a_different_graph_is_rejected(self, session, a):
         with tf.Graph().as_default():
             other = tf.constant(1)
         for fetch in (other, other.op):

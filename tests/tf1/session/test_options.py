@@ -48,7 +48,7 @@ def test_timeout_far_in_the_future_means_no_timeout(queue, ms, in_thread):
 
 
 @pytest.mark.parametrize("ms", [0, -1, -(2**63 - 1), None])
-def test_run_without_a_timeout_uses_that_of_the_session(queue, ms):
+def test_run_without_a_timeout_uses_the_session_timeout(queue, ms):
     config = tf.ConfigProto(operation_timeout_in_ms=50)
     with tf.Session(config=config) as session, pytest.raises(tf.errors.DeadlineExceededError):
         session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=ms))

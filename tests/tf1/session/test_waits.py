@@ -174,7 +174,7 @@ def test_warning_for_an_upstream_runner_that_was_never_started(warned):
         coord.join(threads)
 
 
-def test_warning_for_a_reader_that_waits_for_names(warned):
+def test_warning_for_a_reader_that_waits_for_file_names(warned):
     names = tf.train.string_input_producer(["a"])
     key, _ = tf.TextLineReader().read(names)
     text = warning_of(tf.Session(), key, warned)
@@ -183,7 +183,7 @@ def test_warning_for_a_reader_that_waits_for_names(warned):
     )
 
 
-def test_runners_of_another_session_do_not_count(warned):
+def test_runners_of_a_different_session_do_not_count(warned):
     queue = make_queue()
     tf.train.add_queue_runner(make_runner(queue))
     other, coord = tf.Session(), tf.train.Coordinator()

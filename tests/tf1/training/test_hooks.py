@@ -36,7 +36,7 @@ class TestLoggingTensorHook:
         run([tf.train.LoggingTensorHook([count.name], every_n_secs=3600)], count, 3)
         assert f"{count.name} = 1" in caplog.messages
 
-    def test_tensor_of_another_graph_is_rejected(self, count):
+    def test_tensor_of_a_different_graph_is_rejected(self, count):
         with tf.Graph().as_default():
             other = tf.constant(1)
         with pytest.raises(ValueError, match="equal to current graph"):

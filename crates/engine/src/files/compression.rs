@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_data_is_reported_with_the_messages_of_zlib() {
+    fn damaged_data_is_reported_with_zlib_messages() {
         let mut bytes = deflated(Compression::Gzip, 6);
         let end = bytes.len();
         let text = |bytes: &[u8]| inflated(Compression::Gzip, bytes).unwrap_err().to_string();

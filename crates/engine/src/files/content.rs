@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_begins_with_the_magic_bytes_of_another_type_is_text() {
+    fn text_that_starts_with_magic_bytes_is_still_text() {
         for text in ["GIF89a is a format", "BM", "ORC and elf", "PAR1", "RIFF____WEBP", "ID3", "a<html>", "BZh9"] {
             assert_eq!(content(text.as_bytes()), None, "{text}");
         }

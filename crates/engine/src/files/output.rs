@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_write_is_repeated_and_a_failed_one_is_not() {
+    fn interrupted_writes_are_retried_and_failed_ones_are_not() {
         use ErrorKind::{Interrupted, StorageFull};
         let mut output = Output::new(Failing(vec![StorageFull, Interrupted, Interrupted], Vec::new()));
         assert_eq!(output.write(b"a").unwrap_err().kind(), StorageFull);

@@ -54,7 +54,7 @@ mod tests {
     use crate::sync::cancellation::Cancellation;
 
     #[test]
-    fn program_can_run_again_with_other_values() {
+    fn program_can_run_again_with_different_values() {
         let mut builder = ProgramBuilder::new();
         let fed = builder.feed();
         let negate = kernels::build("Neg", &Attrs::default()).unwrap().unwrap();

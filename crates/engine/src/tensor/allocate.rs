@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_read_to_its_end_with_any_capacity() {
+    fn input_is_read_to_its_end_for_any_initial_capacity() {
         let data: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
         for room in [0, 1, 99_999, 100_000, 100_001] {
             let mut bytes = Vec::with_capacity(room);

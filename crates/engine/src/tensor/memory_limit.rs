@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_limit_of_nested_groups_counts() {
+    fn smallest_limit_of_nested_groups_applies() {
         let files = [
             ("proc/meminfo", MEMINFO),
             ("proc/self/cgroup", "0::/a/b/c\n"),

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn number_ends_before_the_first_other_character() {
+    fn number_ends_before_the_first_non_numeric_character() {
         for (text, expected) in [
             ("12,3", Some((12, 2))),
             ("-7", Some((-7, 2))),

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_a_block_are_taken_one_by_one_from_every_kind_of_column() {
+    fn batches_are_taken_one_by_one_from_every_kind_of_column() {
         let apart = Column::Batches([numbers(&[2], vec![1, 2]), numbers(&[3, 1], vec![3, 4, 5])].into());
         let together = numbers(&[2, 4], (0..8).collect());
         let block = Block::new(vec![apart, together], 2, Provenance::Unknown).unwrap();

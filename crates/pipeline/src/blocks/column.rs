@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_one_length_are_stacked() {
+    fn lists_of_equal_length_are_stacked() {
         for (column, shape) in [
             (ragged(4, &[2, 4]), &[2, 2][..]),
             (ragged(0, &[0, 0, 0]), &[3, 0]),
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_several_lengths_cannot_be_stacked() {
+    fn lists_of_different_lengths_cannot_be_stacked() {
         for column in [
             ragged(3, &[1, 3]),
             Column::Lists(Lists::new(ragged(3, &[1, 3]), vec![1, 2])),

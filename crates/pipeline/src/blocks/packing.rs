@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_rows_are_gathered_as_others(
+        fn packed_rows_are_gathered_like_unpacked_ones(
             kinds in prop::collection::vec(0..NUM_KINDS, 1..14),
             other in 0..NUM_KINDS,
             sizes in prop::collection::vec(1_usize..300, 1..5),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn short_columns_stand_in_rows_of_a_cache_line() {
+    fn short_columns_are_packed_into_cache_line_sized_rows() {
         let widths = |kinds: &[usize]| -> Vec<usize> {
             let block = by_row(&block(kinds, 10, 0));
             let mut rows: Vec<*const PackedRows> = Vec::new();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_few_rows_are_left_as_they_are() {
+    fn blocks_with_few_rows_are_not_packed() {
         for (num_rows, is_packed) in [(0, false), (LEAST_ROWS - 1, false), (LEAST_ROWS, true)] {
             let block = packed(block(&[8, 8], num_rows, 0).share()).unwrap();
             assert_eq!((block.is_packed(), block.num_rows()), (is_packed, num_rows));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_charge_is_that_of_the_packed_rows() {
+    fn charge_matches_the_packed_rows() {
         let budget = Budget::new(usize::MAX);
         let block = block(&[8, 20], 100, 0).share();
         let num_bytes = block.held_bytes();

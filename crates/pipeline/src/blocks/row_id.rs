@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn numbered_records_are_kept_by_file() {
+    fn record_numbers_are_kept_per_file() {
         let kept = KeptRecords::Numbers(Arc::new([2..4, 0..0]));
         for (file, record, is_kept) in [(0, 1, false), (0, 2, true), (0, 3, true), (0, 4, false), (1, 0, false)] {
             assert_eq!(kept.contain(&row_id(3, file, record, 9)), is_kept);

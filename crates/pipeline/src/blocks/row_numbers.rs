@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_equal_their_numbers() {
+    fn row_values_are_the_requested_numbers() {
         let rows = RowNumbers::new(10);
         let (columns, _) = rows.read(&[7, 0, 9]).unwrap().into_columns();
         let [Column::Dense(tensor)] = &columns[..] else { panic!("a dense column") };

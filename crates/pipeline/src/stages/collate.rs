@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stay_apart_however_a_block_stores_them() {
+    fn rows_stay_separate_however_a_block_stores_them() {
         let collate = |pad_to, adds_empty| Collate {
             pad_to,
             layouts: vec![Layout::Apart { adds_empty }],

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_other_shapes_are_rejected() {
+    fn rows_of_mismatched_shapes_are_rejected() {
         let each = |one: &[usize], other: &[usize]| Column::Each([numbers(one), numbers(other)].into());
         let text = message(&each(&[2, 3], &[1, 4]), 2);
         assert!(text.contains("shape [1,4], but an example in the same row has shape [2,3]"), "{text}");

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_split_where_lists_part_or_end() {
+    fn nodes_are_split_where_lists_diverge_or_end() {
         let (shared, nodes, leaves) = tree(&[&[1, 2, 3, 4], &[1, 2, 5], &[7], &[1, 2, 3], &[1, 2, 5, 6], &[7]]);
         assert_eq!(shared, [0, 2, 0, 3, 3, 1]);
         let expected = [

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn function_tasks_have_rows_for_some_milliseconds_and_leave_some_to_others() {
+    fn function_tasks_run_for_milliseconds_and_leave_rows_for_other_threads() {
         let estimate = SizeEstimate::default();
         assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
         estimate.add(1000, 1000);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_have_work_for_some_time_unless_rows_or_results_are_large() {
+    fn messages_hold_enough_work_unless_rows_or_results_are_large() {
         let estimate = SizeEstimate::default();
         assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 1);
         estimate.add(1, 10);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_memory_is_that_of_the_largest_recent_task() {
+    fn scratch_memory_follows_the_largest_recent_task() {
         let estimate = SizeEstimate::default();
         assert_eq!(estimate.scratch_bytes(), 0);
         estimate.add_scratch(800);

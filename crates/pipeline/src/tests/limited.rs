@@ -74,7 +74,7 @@ fn rows_that_do_not_fit_while_outputs_wait_are_computed_later() {
 }
 
 #[test]
-fn python_source_is_read_once_no_output_waits() {
+fn python_source_is_read_only_when_no_output_is_waiting() {
     let mut limited = Limited::new(&Arc::new(Plan::PythonSource(0)));
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert!(limited.tasks.is_empty());

@@ -284,7 +284,7 @@ fn error_follows_all_preceding_complete_batches() {
 }
 
 #[test]
-fn error_follows_the_same_rows_of_a_window() {
+fn error_follows_the_same_rows_for_any_number_of_threads() {
     let directory = Directory::new();
     let failing = map(directory.lines(&[20_000, 50]), vec![Arc::new(Fail("1-30"))]);
     let window = Arc::new(Plan::Then(failing, Step::Window { size: 100, seed: 3 }));

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_other_paths_keep_the_spelling_of_the_revision() {
+    fn urls_in_a_repository_keep_the_spelling_of_the_revision() {
         let text = "hf://datasets/a/b@refs%2Fpr%2F3/c";
         assert_eq!(Location::of(text).unwrap().url_of(text, "c/d"), "hf://datasets/a/b@refs%2Fpr%2F3/c/d");
         let text = "hf://datasets/a/b";

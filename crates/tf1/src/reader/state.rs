@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn state_between_files_matches_the_message_of_tensorflow() {
+    fn state_between_files_matches_tensorflow() {
         let state = SavedState { num_started: 1, num_finished: 1, num_records: 1, work: "A".into(), position: None };
         assert_eq!(state.encode(), &b"\x08\x01\x10\x01\x18\x01\"\x01A"[..]);
         assert_eq!(SavedState::decode(b"\x08\x01\x10\x01\x18\x01\"\x01A"), Some(state));

@@ -200,7 +200,7 @@ def outputs_here(directory, name, shards, states=None, most=10**9):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ranks_get_the_batches_of_separate_engines(directory, name):
+def test_ranks_get_the_same_batches_as_from_separate_engines(directory, name):
     shards = shards_of(name, 3)
     results = outputs_here(directory, name, shards)
     check(directory, name, shards, results)
@@ -215,12 +215,12 @@ def test_ranks_get_the_batches_of_separate_engines(directory, name):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", nightly_after(2, ["processes", "same", *NAMES[:8]]))
-def test_processes_get_the_batches_of_separate_engines(directory, name):
+def test_processes_get_the_same_batches_as_from_separate_engines(directory, name):
     shards = shards_of(name, 2)
     check(directory, name, shards, outputs(directory, name, shards))
 
 
-def test_ranks_with_the_same_share_get_equal_batches(directory):
+def test_ranks_with_the_same_share_get_the_same_batches(directory):
     shards = [(0, 2), (0, 2), (1, 2), (1, 2)]
     results = outputs_here(directory, "window", shards)
     check(directory, "window", shards, results)
@@ -235,7 +235,7 @@ def test_states_of_separate_engines_resume_in_a_shared_one(directory, name):
     check(directory, name, shards, results, states)
 
 
-def test_shared_states_resume_on_another_number_of_ranks(directory):
+def test_shared_states_resume_on_a_different_number_of_ranks(directory):
     two = outputs_here(directory, "window", shards_of("window", 2), most=9)
     # The number of examples so far, 72, is a multiple of 3.
     states = [two[1][8]["state"]] * 3
@@ -253,7 +253,7 @@ def test_ranks_at_different_positions_resume_together(directory):
 
 
 @pytest.mark.parametrize("closing", range(3))
-def test_rank_that_closes_does_not_stop_the_others(directory, closing):
+def test_closing_one_rank_does_not_stop_the_others(directory, closing):
     shards = shards_of("window", 3)
     pipelines = [rank_program.pipelines(directory, *shard)["window"] for shard in shards]
     with shared_ranks(pipelines) as iterations:
@@ -343,7 +343,7 @@ def test_other_ranks_continue_when_the_owner_is_killed(directory, name, seed):
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-def test_thousand_kills_lose_no_batch(directory):
+def test_a_thousand_kills_lose_no_batch(directory):
     wanted = {}
     for seed in range(500):
         name = ("epochs", "maps", "mix", "skips")[seed % 4]
@@ -380,7 +380,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_pipelines_that_differ_are_rejected(monkeypatch, words):
+def test_different_pipelines_are_rejected(monkeypatch, words):
     monkeypatch.setenv("LOCAL_RANK", "0")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setenv("MASTER_PORT", "1")

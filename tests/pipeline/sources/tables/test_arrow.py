@@ -156,7 +156,7 @@ def test_truncated_arrow_file_is_rejected(tmp_path):
     ],
     ids=["bytes", "lists", "lists of lists", "structs"],
 )
-def test_schema_with_a_false_value_length_is_an_error(tmp_path, new, column):
+def test_schema_with_a_wrong_value_length_is_an_error(tmp_path, new, column):
     path = write(tmp_path / "a.arrow", pa.table({"x": column}), new)
     data = path.read_bytes()
     changed = data.replace(LENGTH.to_bytes(4, "little"), (1 << 28).to_bytes(4, "little"))

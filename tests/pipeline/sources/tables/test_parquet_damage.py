@@ -99,7 +99,7 @@ VALUES = (METADATA, NUM_VALUES)
     ids=["file", "row group", "column"],
 )
 @pytest.mark.parametrize("lie", LIES)
-def test_false_count_is_an_error_with_its_location(table_file, place, message, lie):
+def test_error_for_a_wrong_count_names_its_location(table_file, place, message, lie):
     footer, rows = footer_of(table_file.read_bytes())
     field(footer, *place).value = lie
     table_file.write_bytes(with_footer(rows, footer))
@@ -110,7 +110,7 @@ def test_false_count_is_an_error_with_its_location(table_file, place, message, l
             read(hr.parquet(table_file))
 
 
-def test_too_few_values_for_list_rows_is_an_error_with_its_location(table_file):
+def test_error_for_too_few_list_values_names_its_location(table_file):
     footer, rows = footer_of(table_file.read_bytes())
     field(footer, GROUPS, -2, COLUMNS, -2, *VALUES).value = 49
     table_file.write_bytes(with_footer(rows, footer))
@@ -121,7 +121,7 @@ def test_too_few_values_for_list_rows_is_an_error_with_its_location(table_file):
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("is_dictionary", [False, True])
-def test_false_page_header_numbers_yield_correct_rows_or_an_error(tmp_path, version, is_dictionary):
+def test_wrong_page_header_numbers_yield_correct_rows_or_an_error(tmp_path, version, is_dictionary):
     path = tmp_path / "a.parquet"
     values = [n % 7 for n in range(100)]
     options = {"use_dictionary": is_dictionary, "data_page_version": version}
@@ -176,7 +176,7 @@ def test_row_claimed_to_be_larger_than_the_column_is_an_error(tmp_path, columns)
         list(hr.parquet(path, columns))
 
 
-def test_false_length_of_fixed_length_bytes_is_an_error(tmp_path):
+def test_wrong_length_of_fixed_length_bytes_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": pa.array([None] * 3, pa.binary(3))}), path, store_schema=False)
     footer, rows = footer_of(path.read_bytes())

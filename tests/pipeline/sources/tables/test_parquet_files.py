@@ -363,7 +363,7 @@ def test_unsupported_types_are_rejected_by_name(tmp_path):
         pq.write_table(pa.table({"a": months}), path)
 
 
-def test_timestamps_of_96_bits_can_have_any_year(tmp_path):
+def test_96_bit_timestamps_can_have_any_year(tmp_path):
     path = tmp_path / "a.parquet"
     times = np.array(["1000-01-02T03:04:05.000006", "9999-12-31T23:59:59"], "datetime64[us]")
     table = pa.table({"t": pa.array(times, pa.timestamp("us"))})
@@ -373,7 +373,7 @@ def test_timestamps_of_96_bits_can_have_any_year(tmp_path):
     assert [row["t"] for row in pipe] == list(times)
 
 
-def test_timestamps_of_96_bits_are_exact_or_rejected(tmp_path):
+def test_96_bit_timestamps_are_exact_or_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     far = np.datetime64("9999-12-31T23:59:59.999999", "us")
     exact = np.datetime64("2024-01-02T03:04:05.000000006", "ns")

@@ -49,7 +49,7 @@ def numbers_of(images):
 
 
 class TestReading:
-    def test_parts_have_their_images_and_labels(self, directory):
+    def test_each_part_has_its_images_and_labels(self, directory):
         data = read(directory)
         assert [part.num_examples for part in data] == [10, 2, 4]
         assert numbers_of(data.validation.images) == [0, 1]

@@ -45,7 +45,7 @@ class TestMeshgrid:
         for part, requested in zip(run(result), expected, strict=True):
             assert np.array_equal(part, requested)
 
-    def test_meshgrid_rejects_other_indexing_and_types(self):
+    def test_meshgrid_rejects_invalid_indexing_and_types(self):
         with pytest.raises(ValueError, match="indexing parameter must be either 'xy' or 'ij'"):
             tf.meshgrid([1], [2], indexing="yx")
         with pytest.raises(TypeError, match="does not match type float32"):
@@ -69,7 +69,7 @@ class TestSequenceMask:
         assert result.dtype == tf.bool
         assert run(result).astype(int).tolist() == value
 
-    def test_sequence_mask_can_have_another_type(self, run):
+    def test_sequence_mask_type_can_be_chosen(self, run):
         assert run(tf.sequence_mask([1], 2, tf.float32)).tolist() == [[1.0, 0.0]]
 
     def test_sequence_mask_keeps_known_dimensions(self):

@@ -80,7 +80,7 @@ class TestLike:
             assert run(result).tolist() == [[value, value]]
 
     @pytest.mark.parametrize("function", [tf.zeros_like, tf.ones_like])
-    def test_zeros_like_and_ones_like_can_have_another_type(self, run, hidden, function):
+    def test_zeros_like_and_ones_like_can_change_the_type(self, run, hidden, function):
         for x in (tf.constant([5]), hidden([5])):
             assert run(function(x, dtype=tf.float32)).dtype == np.float32
 

@@ -186,14 +186,14 @@ def test_unstack_rejects_an_axis_out_of_range(run, hidden):
 
 
 class TestSplit:
-    def test_split_into_equal_parts(self, run):
+    def test_split_returns_equal_parts(self, run):
         parts = tf.split(np.arange(12).reshape(4, 3), 2)
         assert (parts[0].op.type, parts[0].shape) == ("Split", (2, 3))
         assert [part.shape for part in run(parts)] == [(2, 3), (2, 3)]
         assert [part.shape for part in tf.split(np.zeros([4, 6]), 3, axis=1)] == [(4, 2)] * 3
         assert run(tf.split([1, 2], 1))[0].tolist() == [1, 2]
 
-    def test_split_into_parts_of_chosen_sizes(self, run):
+    def test_split_returns_parts_of_the_requested_sizes(self, run):
         parts = tf.split([1, 2, 3, 4], [1, -1])
         assert (parts[0].op.type, parts[1].shape) == ("SplitV", [3])
         assert [part.tolist() for part in run(parts)] == [[1], [2, 3, 4]]

@@ -36,7 +36,7 @@ class TestPlaceholderWithDefault:
         assert run(x).tolist() == [1, 2]
         assert run(x, {x: [3]}).tolist() == [3]
 
-    def test_placeholder_with_default_rejects_a_default_of_another_shape(self):
+    def test_placeholder_with_default_rejects_a_default_of_the_wrong_shape(self):
         words = (
             "Dimension 0 in both shapes must be equal, but are 2 and 3. Shapes are [2] and [3]. "
             "for 'PlaceholderWithDefault' (op: 'PlaceholderWithDefault') with input shapes: [2]"

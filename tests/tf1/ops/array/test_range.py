@@ -27,7 +27,7 @@ class TestRange:
         assert tf.range(tf.placeholder(tf.int32, [])).shape.as_list() == [None]
         assert tf.range(0.0, 1.0, 0.1).shape == [10]
 
-    def test_range_of_floats(self, run):
+    def test_range_of_floats_counts_in_steps(self, run):
         np.testing.assert_allclose(run(tf.range(0.0, 1.0, 0.25)), [0.0, 0.25, 0.5, 0.75])
 
     @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ class TestRange:
             run(tf.range(*map(hidden, arguments)))
 
     @pytest.mark.parametrize("limit", ["a", np.uint8(3)])
-    def test_range_of_other_types_requires_a_dtype(self, limit):
+    def test_range_of_unsupported_types_requires_a_dtype(self, limit):
         with pytest.raises(AssertionError, match="range: cannot choose a type"):
             tf.range(limit)
 

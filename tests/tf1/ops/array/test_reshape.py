@@ -115,7 +115,7 @@ class TestSqueeze:
         assert tf.squeeze(x, [1]).shape == [1]
         assert tf.squeeze(x, squeeze_dims=[0]).shape.as_list() == [None]
 
-    def test_squeeze_rejects_other_axes(self, run, hidden):
+    def test_squeeze_rejects_axes_longer_than_one(self, run, hidden):
         words = "Can not squeeze dim[0], expected a dimension of 1, got 2"
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.squeeze([1, 2], 0)
@@ -179,7 +179,7 @@ class TestEnsureShape:
         expected = tf.ensure_shape(tf.placeholder(tf.int32, [None, 3]), [4, None])
         assert expected.shape == [4, 3]
 
-    def test_ensure_shape_rejects_other_shapes(self, run, hidden):
+    def test_ensure_shape_rejects_a_mismatched_shape(self, run, hidden):
         with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal, but are 3"):
             tf.ensure_shape([1, 2], [3])
         words = "Shape of tensor [2] is not compatible with expected shape [?,?]."

@@ -32,7 +32,7 @@ def test_shape_of_a_sparse_tensor_is_its_dense_shape(run):
     assert run(shape).tolist() == [3, 4]
 
 
-def test_shape_of_strings(run, hidden):
+def test_shape_of_strings_ignores_their_lengths(run, hidden):
     assert run(tf.shape(hidden("a"))).tolist() == []
     assert run(tf.size(hidden(["a", "b"]))) == 2
 

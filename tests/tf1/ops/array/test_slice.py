@@ -112,7 +112,7 @@ def test_out_of_range_keys_are_rejected(run, hidden, key, words):
 
 
 @pytest.mark.parametrize("key", [1.5, "a", np.array([1, 2]), np.int16(1), object()])
-def test_keys_of_other_types_are_rejected(key):
+def test_keys_of_unsupported_types_are_rejected(key):
     words = "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar"
     with pytest.raises(TypeError, match=re.escape(words)):
         tf.constant([1, 2, 3])[key]

@@ -9,7 +9,7 @@ IAE = tf.errors.InvalidArgumentError
 
 
 class TestTile:
-    def test_tile_repeats(self, run):
+    def test_tile_repeats_along_each_axis(self, run):
         result = tf.tile([[1, 2]], [2, 2])
         assert result.shape == [2, 4]
         assert run(result).tolist() == [[1, 2, 1, 2]] * 2
@@ -45,7 +45,7 @@ class TestPad:
         assert (result.op.type, result.shape) == (op_type, [6])
         assert run(result).tolist() == value
 
-    def test_pad_accepts_another_constant(self, run):
+    def test_pad_constant_can_be_chosen(self, run):
         result = tf.pad([[1]], [[0, 1], [1, 0]], constant_values=7)
         assert result.op.type == "PadV2"
         assert run(result).tolist() == [[7, 1], [7, 7]]

@@ -36,7 +36,7 @@ class TestGroup:
         assert tf.group().name == "group_deps"
         assert tf.group().control_inputs == []
 
-    def test_group_rejects_other_objects(self):
+    def test_group_rejects_objects_that_are_not_operations(self):
         with pytest.raises(
             TypeError, match=r"Expected tf.Tensor, tf.Operation or a nested structure of"
         ):
@@ -73,7 +73,7 @@ class TestTuple:
         with pytest.raises(ValueError, match=re.escape("Must have at least one Tensor: []")):
             tf.tuple([])
 
-    def test_tuple_rejects_other_control_inputs(self):
+    def test_tuple_rejects_invalid_control_inputs(self):
         with pytest.raises(TypeError, match="Control input must be Operation or Tensor: 3"):
             tf.tuple([tf.constant(1)], control_inputs=[3])
 

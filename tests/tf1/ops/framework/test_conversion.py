@@ -98,7 +98,7 @@ class TestConstant:
             (np.array(["1"]), tf.int32, "Expected int32, got '1' of type"),
         ],
     )
-    def test_constant_rejects_elements_of_another_type(self, value, dtype, words):
+    def test_constant_rejects_elements_of_the_wrong_type(self, value, dtype, words):
         with pytest.raises(TypeError, match=re.escape(words)):
             tf.constant(value, dtype)
 
@@ -168,7 +168,7 @@ class TestConvertToTensor:
         assert tf.convert_to_tensor(x) is x
         assert tf.convert_to_tensor(x, tf.int32) is x
 
-    def test_convert_to_tensor_rejects_a_tensor_of_another_type(self):
+    def test_convert_to_tensor_rejects_a_tensor_of_a_different_type(self):
         x = tf.placeholder(tf.int32, name="x")
         words = "Tensor conversion requested dtype float32 for Tensor with dtype int32: <tf.Tensor"
         with pytest.raises(ValueError, match=words):
@@ -220,7 +220,7 @@ class TestConvertToTensor:
         convert_n_to_tensor([1, 2], name="v")
         assert names() == ["v_0", "v_1"]
 
-    def test_other_classes_can_be_registered(self, run):
+    def test_custom_classes_can_be_registered(self, run):
         class Celsius:
             degrees = 20
 

@@ -92,7 +92,7 @@ def test_stack_can_be_partially_constant():
         (lambda x, n: tf.placeholder(tf.int32, [2]), [None, None]),
     ],
 )
-def test_shapes_are_known_as_far_as_their_parts(make, sizes):
+def test_partially_known_sizes_yield_a_partially_known_shape(make, sizes):
     x, n = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [])
     assert constant_value_as_shape(make(x, n)).as_list() == sizes
 

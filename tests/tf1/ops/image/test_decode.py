@@ -236,7 +236,7 @@ def test_bmp_matches_pillow(run, photo, saved, pillow, mode, channels):
         assert np.array_equal(run(tf.image.decode_image(file)), pillow(file, mode))
 
 
-class TestContentsDecideTheFormat:
+class TestFormatDetection:
     @pytest.fixture
     def files(self, photo, saved):
         pixels = photo(8, 8)
@@ -253,7 +253,7 @@ class TestContentsDecideTheFormat:
         ("dtype", "scale"),
         [(tf.uint16, 256), (tf.int32, 2**23), (tf.float32, 1 / 255), (tf.float64, 1 / 255)],
     )
-    def test_pixels_of_other_types_are_scaled(self, run, files, dtype, scale):
+    def test_pixels_are_scaled_to_the_requested_type(self, run, files, dtype, scale):
         plain, other = run(
             [tf.image.decode_image(files["JPEG"], dtype=kind) for kind in (tf.uint8, dtype)]
         )
@@ -371,7 +371,7 @@ def test_contents_must_be_one_string(run, hidden):
         run(decode)
 
 
-def test_static_shapes_of_decoded_images():
+def test_static_shapes_of_decoded_images_are_inferred():
     assert tf.image.decode_jpeg("").shape.as_list() == [None, None, None]
     assert tf.image.decode_png("", channels=4).shape.as_list() == [None, None, 4]
     assert tf.image.decode_gif("").shape.as_list() == [None, None, None, 3]

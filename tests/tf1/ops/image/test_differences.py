@@ -19,7 +19,7 @@ def test_gradients_are_differences_of_neighbours(run):
     np.testing.assert_allclose(run(tf.image.total_variation(PICTURES[0])), sums[0], rtol=1e-6)
 
 
-def test_sobel_edges_of_a_step(run, hidden):
+def test_sobel_edges_mark_a_step(run, hidden):
     step = np.zeros([1, 4, 4, 1], np.float32)
     step[:, 2:] = 1
     edges = tf.image.sobel_edges(step)

@@ -29,7 +29,7 @@ def test_float16_stays_float16(run):
     assert run(drawn).dtype == np.float16
 
 
-def test_other_types_and_ranks_are_rejected(run, hidden):
+def test_unsupported_types_and_ranks_are_rejected(run, hidden):
     with pytest.raises(TypeError, match="'images' has DataType uint8 not in list of allowed"):
         tf.image.draw_bounding_boxes(tf.constant(BLACK.astype(np.uint8)), WHOLE)
     with pytest.raises(ValueError, match="Shape must be rank 4 but is rank 3"):

@@ -42,7 +42,7 @@ def test_rot90_turns_by_right_angles(run, hidden, kind, quarters):
     assert np.array_equal(run(tf.image.rot90(hidden(image), hidden(quarters))), expected)
 
 
-def test_rot90_keeps_the_known_size_only_of_squares():
+def test_rot90_keeps_a_known_size_only_for_squares():
     assert tf.image.rot90(IMAGES["square"]).shape.as_list() == [2, 2, 4]
     assert tf.image.rot90(IMAGE).shape.as_list() == [None, None, 4]
     assert tf.image.rot90(tf.placeholder(tf.uint8)).shape.rank is None

@@ -51,7 +51,7 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_seed_draws_the_same_as_tensorflow(kind):
+def test_seeded_draws_match_tensorflow(kind):
     make, expected = DRAWN[kind]
     changed = make()
     for _ in range(2):  # each session begins the sequence again

@@ -41,7 +41,7 @@ def test_each_image_of_a_batch_has_its_own_angle(run, hidden):
     np.testing.assert_array_equal(values[1], PICTURE[::-1, ::-1])
 
 
-def test_output_can_have_another_size(run):
+def test_output_size_can_differ_from_the_input(run):
     result = image.transform(PICTURE, [2.0, 0, 0, 0, 2, 0, 0, 0], output_shape=[2, 2])
     assert result.shape.as_list() == [2, 2]
     assert run(result).tolist() == [[0, 2], [8, 10]]

@@ -76,7 +76,7 @@ def test_damage_causes_an_error_or_different_pixels(photo, saved):
                 pass
 
 
-def test_gigantic_size_is_rejected_before_memory_is_allocated():
+def test_huge_size_is_rejected_before_memory_is_allocated():
     side = (16_000_000).to_bytes(3, "little")
     body = b"WEBPVP8X\x0a\0\0\0\0\0\0\0" + side + side + b"VP8L\x05\0\0\0\x2f\0\0\0\0\0"
     file = b"RIFF" + len(body).to_bytes(4, "little") + body

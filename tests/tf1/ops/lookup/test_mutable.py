@@ -65,7 +65,7 @@ def test_words_can_be_counted_in_a_table(session):
     assert dict(zip(keys, counts, strict=True)) == {b"a": 3, b"b": 2, b"c": 1}
 
 
-def test_tables_with_one_shared_name_are_shared(session):
+def test_tables_with_the_same_shared_name_are_shared(session):
     one, other = (Table(tf.string, tf.int32, 0, shared_name="t") for _ in range(2))
     session.run(one.insert(["a"], [1]))
     assert session.run(other.lookup(["a"])).tolist() == [1]

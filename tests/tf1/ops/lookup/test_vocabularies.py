@@ -43,7 +43,7 @@ class TestFiles:
         assert lookup_values(session, table, ["y", "x"]) == [1, 0]
         assert session.run(table.lookup(tf.constant(["zoë"])))[0] in (2, 3)
 
-    def test_vocabularies_of_one_file_share_a_table(self, session, vocabulary):
+    def test_vocabularies_from_one_file_share_a_table(self, session, vocabulary):
         first, second = (lookup.index_table_from_file(vocabulary) for _ in range(2))
         session.run(first.init)
         assert session.run(second.size()) == 3

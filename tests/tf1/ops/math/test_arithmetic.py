@@ -71,7 +71,7 @@ def test_unary_functions_keep_the_type(run, dtype):
         assert value.tolist() == expected
 
 
-def test_true_and_floor_division(run):
+def test_true_and_floor_division_are_distinguished(run):
     x = tf.constant([7, -7])
     assert run(tf.truediv(x, 2)).tolist() == [3.5, -3.5]
     assert run(tf.divide(x, 2)).tolist() == [3.5, -3.5]

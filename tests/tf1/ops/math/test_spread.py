@@ -20,7 +20,7 @@ def test_reductions_match_numpy(run, axis):
         np.testing.assert_allclose(run(actual), expected)
 
 
-def test_reduce_logsumexp_keeps_axes_and_infinities(run):
+def test_reduce_logsumexp_handles_kept_axes_and_infinities(run):
     kept = tf.reduce_logsumexp(TABLE, reduction_indices=[1], keep_dims=True)
     assert (kept.shape, run(kept).shape) == ((2, 1), (2, 1))
     assert run(tf.reduce_logsumexp([-np.inf, -np.inf])) == -np.inf

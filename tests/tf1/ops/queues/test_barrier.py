@@ -137,7 +137,7 @@ class TestClosing:
             session.run(barrier.insert_many(1, ["a"], [1]))
 
 
-def test_barriers_with_one_shared_name_are_shared(session):
+def test_barriers_with_the_same_shared_name_are_shared(session):
     one, other = (Barrier(tf.int32, [[]], shared_name="b") for _ in range(2))
     session.run(one.insert_many(0, ["a"], [1]))
     assert session.run(other.ready_size()) == 1

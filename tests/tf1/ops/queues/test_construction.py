@@ -183,7 +183,7 @@ def test_invalid_dtype_is_rejected(kind, bad):
     ],
 )
 @pytest.mark.parametrize("kind_name", WITH_FIXED_SHAPES)
-def test_flat_list_is_one_shape_and_a_nested_one_several(kind_name, shapes, kept):
+def test_flat_list_is_one_shape_and_nested_list_is_several(kind_name, shapes, kept):
     queue = make(kind_name, [tf.int32], shapes)
     assert as_lists(queue.shapes) == ([[], *kept] if kind_name == "PriorityQueue" else kept)
 
@@ -193,7 +193,7 @@ def test_each_component_can_have_its_own_shape(kind):
     assert as_lists(queue.shapes[-2:]) == [[2], []]
 
 
-def test_components_are_of_unknown_shape_by_default(shapeless_kind):
+def test_component_shapes_are_unknown_by_default(shapeless_kind):
     queue = shapeless_kind.make(dtypes=["int32", "int32"], shapes=None)
     assert as_lists(queue.shapes) == [None, None]
 
@@ -314,6 +314,6 @@ class TestQueueBase:
         with pytest.raises(ValueError, match=text):
             tf.QueueBase([tf.int32], shapes, names, tf.FIFOQueue(9, [tf.int32]).queue_ref)
 
-    def test_queue_base_components_are_of_unknown_shape_by_default(self):
+    def test_queue_base_component_shapes_are_unknown_by_default(self):
         ref = tf.FIFOQueue(9, [tf.int32]).queue_ref
         assert as_lists(tf.QueueBase([tf.int32], None, None, ref).shapes) == [None]

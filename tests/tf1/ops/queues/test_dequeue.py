@@ -122,7 +122,9 @@ class TestNumber:
             getattr(kind.make(), method)(tf.constant(1, tf.int64))
 
     @pytest.mark.parametrize("is_closed", [False, True])
-    def test_zero_elements_are_an_immediate_empty_batch(self, kind, method, sess, is_closed):
+    def test_dequeuing_zero_elements_returns_an_empty_batch_at_once(
+        self, kind, method, sess, is_closed
+    ):
         queue = kind.make(dtypes=["int32", "string"], shapes=[(), (2, 3)])
         if is_closed:
             sess.run(queue.close())

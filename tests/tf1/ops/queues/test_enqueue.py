@@ -66,7 +66,7 @@ def test_single_component_need_not_be_in_a_list(sess, vals):
 
 
 @pytest.mark.parametrize("vals", [[[1, 2]], ([1, 2],), np.array([1, 2], np.int32), range(1, 3)])
-def test_single_batch_need_not_be_in_a_list_unless_it_is_one(sess, vals):
+def test_single_batch_need_not_be_in_a_list_unless_it_is_a_list(sess, vals):
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     sess.run(queue.enqueue_many(vals))
     assert sess.run(queue.dequeue_many(2)).tolist() == [1, 2]
@@ -153,7 +153,7 @@ class TestNames:
         ("float", "a", TypeError, "Expected float32"),
     ],
 )
-def test_python_values_of_another_type_are_rejected(kind, dtype, bad, error, text):
+def test_python_values_of_the_wrong_type_are_rejected(kind, dtype, bad, error, text):
     queue = kind.make(dtypes=[dtype])
     with pytest.raises(error, match=text):
         queue.enqueue(kind.element(bad))
@@ -168,7 +168,7 @@ def test_none_is_rejected(method):
 
 
 @pytest.mark.parametrize("dtype", [tf.float32, tf.int64])
-def test_tensors_of_another_type_are_rejected(kind, dtype):
+def test_tensors_of_the_wrong_type_are_rejected(kind, dtype):
     text = f"Tensor conversion requested dtype int32 for Tensor with dtype {dtype.name}"
     with pytest.raises(ValueError, match=text):
         kind.make().enqueue(kind.element(tf.constant(1, dtype)))
@@ -215,7 +215,7 @@ def test_variable_is_read_when_it_is_enqueued(sess):
         ([1, [[1.0, 2.0]]], "Shapes (1, 2) and (2,) are incompatible"),
     ],
 )
-def test_element_of_another_shape_is_rejected(kind, pair, vals, text):
+def test_element_of_the_wrong_shape_is_rejected(kind, pair, vals, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         pair.enqueue(kind.element(*vals))
 
@@ -230,7 +230,7 @@ def test_element_of_another_shape_is_rejected(kind, pair, vals, text):
         ([[1], 1.0], "Shape () must have rank at least 1"),
     ],
 )
-def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
+def test_batch_of_the_wrong_shape_is_rejected(pair, kind, vals, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         pair.enqueue_many(kind.batch([0] * np.size(vals[0]), *vals))
 
@@ -243,7 +243,7 @@ def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
         ([[1], [1.0, 2.0]], 0, "[]", "[1]"),
     ],
 )
-def test_element_of_another_shape_is_a_run_time_error(
+def test_element_of_the_wrong_shape_is_a_run_time_error(
     kind, pair, sess, hidden, values, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(values, ("int32", "float"), strict=True)]
@@ -262,7 +262,7 @@ def test_element_of_another_shape_is_a_run_time_error(
         ([[[1]], [[1.0, 2.0]]], 0, "[1]", "[1,1]"),
     ],
 )
-def test_batch_of_another_shape_is_a_run_time_error(
+def test_batch_of_the_wrong_shape_is_a_run_time_error(
     kind, pair, sess, hidden, values, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(values, ("int32", "float"), strict=True)]
@@ -286,7 +286,7 @@ class TestWithoutShapes:
         assert sorted(len(np.shape(first)) for first, _ in taken) == [0, 1, 1]
         assert sorted(np.size(second) for _, second in taken) == [0, 1, 1]
 
-    def test_components_of_a_batch_must_have_equally_many_rows(self, queue, sess, hidden):
+    def test_components_of_a_batch_must_have_the_same_number_of_rows(self, queue, sess, hidden):
         operation = queue.enqueue_many([hidden([1, 2, 3]), hidden([1.0, 2.0])])
         text = (
             "All input tensors must have the same size in the 0th dimension. "

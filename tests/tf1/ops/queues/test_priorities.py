@@ -49,7 +49,7 @@ def test_priority_is_the_first_component_of_a_dequeued_element(sess):
     ],
 )
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_equal_priorities_follow_the_order_of_the_cpp_standard_heap(
+def test_equal_priorities_are_ordered_like_the_cpp_standard_heap(
     sess, queue, priorities, order, is_batch
 ):
     put(sess, queue, priorities)
@@ -91,7 +91,7 @@ def test_python_integer_is_a_valid_priority(sess, queue, priority):
     assert sess.run(queue.dequeue())[0] == priority
 
 
-def test_priority_of_another_shape_is_a_run_time_error(sess, queue):
+def test_priority_of_the_wrong_shape_is_a_run_time_error(sess, queue):
     priority = tf.placeholder(tf.int64)
     text = "Shape mismatch in tuple component 0. Expected [], got [2]"
     with pytest.raises(INVALID, match=re.escape(text)):

@@ -36,7 +36,7 @@ def test_component_types_must_match():
         tf.QueueBase.from_list(0, [make(), make(["int64"])])
 
 
-def test_different_names_of_one_type_match():
+def test_different_names_for_one_type_match():
     queues = [make(["float"]), make([np.float32]), make([tf.float32])]
     assert tf.QueueBase.from_list(0, queues).dtypes == ["float"]
 

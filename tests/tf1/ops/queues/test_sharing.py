@@ -25,7 +25,7 @@ def priority(capacity=5, dtypes="int32", shapes=((),)):
     return tf.PriorityQueue(capacity, dtypes, shapes, shared_name="sh")
 
 
-def test_queues_with_one_shared_name_are_shared(kind, sess):
+def test_queues_with_the_same_shared_name_are_shared(kind, sess):
     first, second = kind.make(shared_name="sh"), kind.make(shared_name="sh", name="other")
     sess.run(first.enqueue(kind.element(4)))
     assert kind.components(sess.run(second.dequeue())) == [4]
@@ -172,7 +172,7 @@ def test_incompatible_shared_queue_is_a_run_time_error(sess, make, first, second
         (priority, fifo, "Expected PriorityQueue, found FIFOQueueV2"),
     ],
 )
-def test_shared_queue_of_another_kind_is_a_run_time_error(sess, first, second, text):
+def test_shared_queue_of_a_different_kind_is_a_run_time_error(sess, first, second, text):
     first, second = first(), second()
     sess.run(first.size())
     with pytest.raises(INVALID, match=text):

@@ -56,7 +56,7 @@ def seeds(queue):
 
 
 @pytest.mark.parametrize(("setting", "expected"), ORDERS.items())
-def test_seeds_reproduce_the_order_of_tensorflow(sess, setting, expected):
+def test_seeds_reproduce_the_tensorflow_order(sess, setting, expected):
     graph_seed, seed, shared_name = setting
     tf.set_random_seed(graph_seed)
     queue = make(100, 0, seed=seed, shared_name=shared_name)
@@ -123,7 +123,7 @@ def test_returned_elements_follow_the_remaining_ones_as_in_tensorflow(sess):
     assert [sess.run(dequeue) for _ in range(8)] == [4, 3, 6, 2, 7, 1, 5, 0]
 
 
-def test_every_session_starts_at_the_seed_and_every_run_continues():
+def test_sessions_restart_from_the_seed_and_runs_continue():
     queue = make(100, 0, seed=1)
     enqueue, dequeue_many = queue.enqueue_many([list(range(20))]), queue.dequeue_many(20)
     orders = []
@@ -156,7 +156,7 @@ def test_graph_seed_alone_assigns_each_queue_its_own_seed():
     assert first[1] != second[1]
 
 
-def test_queues_with_one_shared_name_have_the_same_graph_seed():
+def test_queues_with_the_same_shared_name_have_the_same_graph_seed():
     tf.set_random_seed(5)
     assert seeds(make(shared_name="sh")) == seeds(make(shared_name="sh"))
     assert seeds(make(shared_name="sh")) != seeds(make(shared_name="other"))

@@ -55,7 +55,7 @@ def test_cleared_area_is_empty(session):
     assert session.run(area.size()) == 0
 
 
-def test_areas_with_one_shared_name_are_shared(session):
+def test_areas_with_the_same_shared_name_are_shared(session):
     first = StagingArea([tf.int32], shared_name="s")
     second = StagingArea([tf.int32], shared_name="s")
     session.run(first.put([tf.constant(5)]))

@@ -90,7 +90,7 @@ def test_enqueue_does_not_overtake_a_waiting_batch(kind, sess):
     assert 9 in drained(kind, sess, queue) or not kind.has_order
 
 
-def test_empty_batch_does_not_wait_for_its_turn(kind, sess):
+def test_empty_batch_is_enqueued_without_waiting(kind, sess):
     queue = kind.make(1)
     call = sess.blocked(queue, queue.enqueue_many(kind.rows([1, 2])))
     sess.run(queue.enqueue_many(kind.rows([])))
@@ -164,7 +164,7 @@ def test_dequeue_does_not_overtake_a_waiting_batch(kind, sess):
     assert kind.components(one.result()) == [4]
 
 
-def test_empty_dequeue_does_not_wait_for_its_turn(kind, sess):
+def test_empty_dequeue_returns_without_waiting(kind, sess):
     queue = kind.make()
     call = sess.blocked(queue, queue.dequeue())
     assert kind.components(sess.run(queue.dequeue_many(0)))[0].shape == (0,)
@@ -175,7 +175,7 @@ def test_empty_dequeue_does_not_wait_for_its_turn(kind, sess):
 # Plain close
 
 
-def test_close_waits_its_turn_among_the_enqueues(kind, sess):
+def test_close_waits_for_earlier_enqueues(kind, sess):
     queue = kind.make(3)
     batch = sess.blocked(queue, queue.enqueue_many(kind.rows(list(range(10)))))
     close = sess.blocked(queue, queue.close())

@@ -6,7 +6,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_seed_reproduces_the_shuffles_of_tensorflow():
+def test_seed_reproduces_tensorflow_shuffles():
     shuffled = tf.random_shuffle(tf.range(10), seed=7)
     for _ in range(2):  # each session begins the sequence again
         with tf.Session() as session:
@@ -54,7 +54,7 @@ FIRST = [
 
 
 @pytest.mark.parametrize(("function", "dtype", "expected"), FIRST)
-def test_seed_reproduces_the_numbers_of_tensorflow(function, dtype, expected):
+def test_seed_reproduces_tensorflow_numbers(function, dtype, expected):
     numbers = function([3], dtype=dtype, seed=7)
     assert (numbers.dtype, numbers.shape) == (dtype, [3])
     for _ in range(2):  # each session begins the sequence again

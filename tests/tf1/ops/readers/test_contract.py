@@ -211,7 +211,7 @@ def kinds(condition: Callable[[Kind], bool]) -> pytest.MarkDecorator:
 
 
 @kinds(lambda kind: not kind.has_whole_files)
-class TestStatesInsideOfFiles:
+class TestStatesInsideFiles:
     def test_state_cannot_be_restored_without_the_file(self, kind, files, reading):
         one = reading(kind.make, files.paths[:1])
         one.read()
@@ -243,7 +243,7 @@ class TestStatesInsideOfFiles:
             reading(kind.make).restore(state)
 
 
-class TestErrorsOfWhatIsComputed:
+class TestErrorsOfDerivedValues:
     def test_errors_of_later_operations_name_file_record_and_byte(self, kind, files):
         queue = tf.FIFOQueue(9, [tf.string], [[]])
         reader = kind.make()
@@ -300,7 +300,7 @@ class TestNames:
 
 
 class TestGraph:
-    def test_graph_has_the_names_types_and_shapes_of_tensorflow(self, kind):
+    def test_graph_has_tensorflow_names_types_and_shapes(self, kind):
         reader, queue = kind.make(), tf.FIFOQueue(1, tf.string)
         assert re.fullmatch(r"\w+ReaderV2", reader.reader_ref.op.name)
         assert reader.reader_ref.dtype == tf.resource

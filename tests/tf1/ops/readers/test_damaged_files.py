@@ -135,7 +135,9 @@ every_damage = pytest.mark.parametrize(
 
 
 @every_damage
-def test_damaged_tfrecord_files(make_file, reading, compression, data, count, text):
+def test_damaged_tfrecord_file_fails_after_its_valid_records(
+    make_file, reading, compression, data, count, text
+):
     path = make_file("a.tfrecord", data)
     assert outcome(reading(lambda: tf.TFRecordReader(options=compression), [path]), path) == (
         count,
@@ -144,7 +146,9 @@ def test_damaged_tfrecord_files(make_file, reading, compression, data, count, te
 
 
 @every_damage
-def test_damaged_tfrecord_files_in_the_iterator(make_file, compression, data, count, text):
+def test_iterator_fails_after_the_valid_records_of_a_damaged_file(
+    make_file, compression, data, count, text
+):
     path = make_file("a.tfrecord", data)
     records, message = [], None
     try:
@@ -156,7 +160,7 @@ def test_damaged_tfrecord_files_in_the_iterator(make_file, compression, data, co
 
 
 @pytest.mark.parametrize("size", range(len(PLAIN)))
-def test_tfrecord_file_truncated_at_any_byte(make_file, reading, size):
+def test_tfrecord_file_truncated_at_any_byte_yields_its_complete_records(make_file, reading, size):
     path = make_file("a.tfrecord", PLAIN[:size])
     count = sum(end <= size for end in STARTS[1:])
     start = STARTS[count]
@@ -219,7 +223,9 @@ FIXED = {
 
 
 @pytest.mark.parametrize(("encoding", "data", "records", "text"), FIXED.values(), ids=FIXED)
-def test_damaged_fixed_length_files(make_file, reading, encoding, data, records, text):
+def test_damaged_fixed_length_file_fails_after_its_valid_records(
+    make_file, reading, encoding, data, records, text
+):
     path = make_file("data", data)
     one = reading(lambda: tf.FixedLengthRecordReader(4, 2, 2, encoding=encoding), [path])
     assert [one.read()[1] for _ in records] == records
@@ -321,7 +327,7 @@ def test_threads_with_their_own_readers_continue_with_the_next_file(make_file):
     assert len(left) == 8
 
 
-def test_state_before_the_damage_leads_to_it_again(make_file, reading):
+def test_restored_state_reaches_the_same_damage(make_file, reading):
     path = make_file("a", flipped(PLAIN, 32))
     one = reading(tf.TFRecordReader, [path])
     one.read()

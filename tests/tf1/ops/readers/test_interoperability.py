@@ -35,7 +35,7 @@ def test_file_written_by_tensorflow_is_read(name, compression, records, reading)
 
 
 @pytest.mark.parametrize(("name", "compression", "records"), FILES[:3])
-def test_written_files_have_the_bytes_of_tensorflow(name, compression, records, tmp_path):
+def test_written_files_match_tensorflow_byte_for_byte(name, compression, records, tmp_path):
     with tf.python_io.TFRecordWriter(tmp_path / "ours", compression) as writer:
         for record in records:
             writer.write(record)

@@ -50,7 +50,7 @@ def feed(path: Path, data: bytes, num_pieces: int, reader: threading.Thread) -> 
     [kind for kind in KINDS if kind.write is not None],
     ids=[kind.name for kind in KINDS if kind.write is not None],
 )
-def test_signals_do_not_disturb_reading_a_pipe(kind, tmp_path, reading, count_signals):
+def test_signals_do_not_interrupt_reading_a_pipe(kind, tmp_path, reading, count_signals):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     sent = []
@@ -65,7 +65,7 @@ def test_signals_do_not_disturb_reading_a_pipe(kind, tmp_path, reading, count_si
     assert count_signals
 
 
-def test_signals_do_not_disturb_reading_compressed_data_or_read_file(tmp_path, count_signals):
+def test_signals_do_not_interrupt_reading_compressed_data_or_read_file(tmp_path, count_signals):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     text = b"".join(RECORDS)

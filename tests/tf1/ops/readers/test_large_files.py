@@ -177,7 +177,7 @@ def test_bytes_between_records_are_not_read(tmp_path):
     assert growth < MAX_GROWTH_BYTES
 
 
-def test_record_with_a_huge_false_length_needs_no_memory(tmp_path):
+def test_record_that_claims_a_huge_length_needs_no_memory(tmp_path):
     plain, packed = tmp_path / "plain", tmp_path / "packed"
     plain.write_bytes(frame_length(2**40) + b"data")
     packed.write_bytes(gzip.compress(frame_length(2**40) + b"data"))

@@ -221,7 +221,7 @@ def test_error_names_the_batch_element_of_dequeued_records(case, path, names):
         (example(b=1), "Name: {key}, Feature: a (data type: int64) is required but could not be"),
     ],
 )
-def test_keys_lead_from_a_shuffled_batch_to_the_record(path, names, bad, words):
+def test_keys_identify_the_records_of_a_shuffled_batch(path, names, bad, words):
     write(path, [example(a=1), example(a=2), bad])
     shuffled = tf.RandomShuffleQueue(9, 0, [tf.string, tf.string], [[], []], seed=1)
     enqueue = shuffled.enqueue(tf.TFRecordReader().read(names))

@@ -79,7 +79,7 @@ def test_every_kind_of_list_is_read(run, feature, kind, values):
         '{"a":' * 100_000,
     ],
 )
-def test_other_text_is_rejected(run, text):
+def test_invalid_json_is_rejected(run, text):
     with pytest.raises(IAE, match=r"Error while parsing JSON: (?s:.*), got '"):
         run(tf.decode_json_example(text))
 

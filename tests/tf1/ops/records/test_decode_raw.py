@@ -80,7 +80,7 @@ def test_old_argument_name_is_accepted(run):
         (["", "a"], tf.int64, "the same size, but element 1 has size 0 != 1"),
     ],
 )
-def test_strings_of_a_wrong_length_are_rejected(run, value, dtype, words):
+def test_strings_of_the_wrong_length_are_rejected(run, value, dtype, words):
     with pytest.raises(IAE, match=words):
         run(tf.decode_raw(value, dtype))
 

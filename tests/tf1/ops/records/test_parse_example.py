@@ -280,7 +280,7 @@ def test_messages_written_by_protobuf_are_read(features):
 
 
 @given(st.data())
-def test_damage_yields_an_error_or_another_example_but_never_a_crash(data):
+def test_damage_yields_an_error_or_a_different_example_but_never_a_crash(data):
     record = bytearray(example(**{"a": [1, -1], "b": [0.5], "c": [b"xyz"]}))
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))

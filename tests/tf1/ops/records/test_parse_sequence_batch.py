@@ -120,7 +120,7 @@ class TestRefusals:
         self.refused(session, [FIRST, empty], "Name: two, Feature list 'steps'", ["one", "two"])
         self.refused(session, [sequence({}, {})], "Context feature 'size'")
 
-    def test_features_of_another_type_are_rejected(self, session):
+    def test_features_of_the_wrong_type_are_rejected(self, session):
         words = sequence({"size": [1, 2]}, {"steps": [["x"]]})
         self.refused(session, [words], "list: steps, Index: 0. .* Expected type: int64")
 

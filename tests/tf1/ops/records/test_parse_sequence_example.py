@@ -181,7 +181,7 @@ def test_damaged_bytes_are_rejected(run, record):
 
 
 @given(st.data())
-def test_any_damage_yields_an_error_or_another_example_but_never_a_crash(data):
+def test_any_damage_yields_an_error_or_a_different_example_but_never_a_crash(data):
     record = bytearray(WHOLE)
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))

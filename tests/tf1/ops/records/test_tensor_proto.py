@@ -110,7 +110,7 @@ def test_invalid_arguments_are_rejected(run):
 
 
 @given(st.data())
-def test_damage_yields_an_error_or_another_tensor_but_never_a_crash(data):
+def test_damage_yields_an_error_or_a_different_tensor_but_never_a_crash(data):
     with tf.Graph().as_default(), tf.Session() as session:
         record = bytearray(session.run(tf.serialize_tensor(np.arange(4, dtype=np.uint8))))
         for _ in range(data.draw(st.integers(1, 3))):

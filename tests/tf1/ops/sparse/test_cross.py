@@ -11,7 +11,7 @@ def letters(values=("a", "b", "c")):
     return tf.SparseTensor([[0, 0], [0, 1], [1, 0]], list(values), [2, 2])
 
 
-def test_all_combinations_of_a_row_are_made(run):
+def test_all_combinations_of_a_row_are_generated(run):
     crossed = tf.sparse.cross([letters(), letters("def")], name="n")
     assert crossed.values.op.name == "n"
     assert crossed.indices.shape.as_list() == [None, 2]

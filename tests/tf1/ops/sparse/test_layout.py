@@ -41,7 +41,7 @@ class TestResetShape:
         with pytest.raises(ValueError, match="dimension sizes >= "):
             tf.sparse_reset_shape(letters, [2, 3, 4])
 
-    def test_reset_shape_rejects_another_rank(self, letters):
+    def test_reset_shape_rejects_a_different_rank(self, letters):
         with pytest.raises(ValueError, match="Dimensions 2 and 3"):
             tf.sparse_reset_shape(letters, [3, 7])
 

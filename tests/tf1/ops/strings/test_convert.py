@@ -103,7 +103,7 @@ class TestStringToNumber:
 
     @pytest.mark.parametrize("dtype", [tf.float32, tf.int32, tf.int64])
     @pytest.mark.parametrize("text", ["x", "", "1_0", "1.5f", "- 5", "1 2", "1\0"])
-    def test_string_to_number_rejects_other_text(self, run, text, dtype):
+    def test_string_to_number_rejects_non_numeric_text(self, run, text, dtype):
         words = f"StringToNumberOp could not correctly convert string: {text}".replace(
             "\0", "\\x00"
         )
@@ -121,7 +121,7 @@ class TestStringToNumber:
         with pytest.raises(IAE, match="could not correctly convert string"):
             run(tf.string_to_number(text, dtype))
 
-    def test_string_to_number_rejects_other_types_and_two_inputs(self):
+    def test_string_to_number_rejects_unsupported_types_and_two_inputs(self):
         with pytest.raises(TypeError, match="'out_type' has DataType bool not in list of allowed"):
             tf.string_to_number("1", tf.bool)
         with pytest.raises(ValueError, match="Cannot specify both 'string_tensor' and 'input'"):

@@ -88,7 +88,7 @@ def test_checkpoint_restores_variables_from_their_averages(tmp_path):
         assert session.run([weights, step]) == [6.0, 7]
 
 
-def test_average_names_before_and_after_the_average_exists():
+def test_average_name_is_known_before_the_average_exists():
     value = tf.Variable(1.0, name="v")
     average = tf.train.ExponentialMovingAverage(0.5, name="mean")
     assert (average.name, average.average(value)) == ("mean", None)
@@ -115,7 +115,7 @@ def test_integers_have_no_average():
 
 
 @pytest.mark.parametrize("debias", [False, True])
-def test_assign_moving_average_with_and_without_debiasing(session, debias):
+def test_assign_moving_average_can_debias(session, debias):
     value = tf.Variable(0.0, name="v")
     update = ops.assign_moving_average(value, 8.0, 0.75, zero_debias=debias)
     session.run(tf.global_variables_initializer())

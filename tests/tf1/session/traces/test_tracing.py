@@ -101,7 +101,7 @@ def test_partition_graph_contains_the_executed_operations() -> None:
     assert not metadata.step_stats.dev_stats
 
 
-def test_metadata_of_another_class_is_rejected() -> None:
+def test_metadata_of_the_wrong_class_is_rejected() -> None:
     with tf.Session() as session, pytest.raises(TypeError, match=r"expected tf.RunMetadata"):
         session.run(tf.constant(1), options=FULL, run_metadata={})
 

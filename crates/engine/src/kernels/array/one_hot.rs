@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn no_indices_and_a_depth_of_0_are_accepted() {
+    fn empty_indices_and_depth_0_are_accepted() {
         let nothing = Tensor::empty(DType::Int32, Shape::new(&[2, 0])).unwrap();
         assert_eq!(run_one(&along(0), &inputs(nothing, 3)).unwrap().shape()[..], [3, 2, 0]);
         assert_eq!(run_one(&along(-1), &inputs(Tensor::scalar(0), 0)).unwrap().shape()[..], [0]);

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn keypoints_are_positions_of_pixels() {
+    fn flip_moves_keypoints_by_pixel_index() {
         let kernel = MoveKeypoints { what: "flip".into(), is_normalized: false, offset: 0.5 };
         let moved = run_one(&kernel, &flip(floats(&[1, 2, 2], &[0.0, 3.0, 19.0, 3.0]))).unwrap();
         assert_eq!((&moved.shape()[..], moved.values::<f32>().unwrap()), (&[1, 2, 2][..], &[19.0, 3.0, 0.0, 3.0][..]));

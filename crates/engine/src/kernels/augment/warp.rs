@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_between_two_are_mixed_with_the_fill_value() {
+    fn pixels_at_the_border_are_blended_with_the_fill_value() {
         let half = run(&AffineHomographies, &affine(0.0, [0.5, 0.0], 1.0)).unwrap().remove(0);
         assert_eq!(warped(half.clone(), true, &[])[..3], [0, 2, 2]);
         assert_eq!(warped(half, true, &[100.0])[0], 50);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_windows_are_rejected_with_the_messages_of_tensorflow() {
+    fn invalid_windows_are_rejected_with_tensorflow_messages() {
         let crop = |numbers: &[i32]| error_text(&CropToBoundingBox, &with_numbers(image(3, 3), numbers));
         assert!(crop(&[0, 0, 4, 1]).contains("[height must be >= target + offset.]"));
         assert!(crop(&[0, 1, 1, 3]).contains("[width must be >= target + offset.]"));

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_decide_per_image() {
+    fn each_image_is_flipped_by_its_own_draw() {
         let draw = |image: Tensor, draws: Vec<f32>| {
             let shape = if draws.len() == 1 { Shape::scalar() } else { Shape::new(&[draws.len()]) };
             run_one(&flip(1), &[image, Tensor::from_values(shape, draws).unwrap()]).unwrap()

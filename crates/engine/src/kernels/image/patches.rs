@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_of_a_block_follow_each_other() {
+    fn patches_of_a_block_are_consecutive() {
         let outputs = run(&patches(1, 2, [1, 100], 1), &[image([2, 4, 3])]).unwrap();
         let first_channels: Vec<_> =
             outputs[0].values::<f32>().unwrap().iter().step_by(3).map(|value| value / 3.0).collect();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn new_sizes_are_those_of_transformers() {
+    fn new_sizes_match_transformers() {
         // `smart_resize` of transformers 5.
         let sizes = |min_pixels, max_pixels| Sizes { patch: 14, merge: 2, min_pixels, max_pixels };
         let (usual, small) = (sizes(3136.0, 1_003_520.0), sizes(3136.0, 28.0 * 28.0 * 16.0));

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_or_none_consumes_no_random_numbers() {
+    fn shuffling_at_most_one_row_draws_no_random_numbers() {
         let kernel = shuffle(87_654_321, 7);
         for inputs in [[range(0)], [range(1)], [Tensor::scalar(5_i32)]] {
             assert_eq!(run_one(&kernel, &inputs).unwrap(), inputs[0]);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_seeds_every_generator_has_its_own_order() {
+    fn generators_without_seeds_have_different_orders() {
         let orders: Vec<_> = (0..2).map(|_| run_one(&shuffle(0, 0), &[range(100)]).unwrap()).collect();
         assert_ne!(orders[0], orders[1]);
     }

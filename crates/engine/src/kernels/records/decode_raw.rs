@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_string_is_not_copied() {
+    fn single_string_is_not_copied() {
         let value = Bytes::from(vec![7; 784]);
         let result = run_one(&decoder(DType::UInt8, true), &[Tensor::string(value.clone())]).unwrap();
         assert_eq!(result.bytes().as_ptr(), value.as_ptr());

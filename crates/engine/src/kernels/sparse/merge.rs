@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_the_values_of_another_tensor() {
+    fn indices_come_from_the_id_tensors() {
         let positions = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
         let inputs = [
             positions.clone(),

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_and_no_dimensions_are_accepted() {
+    fn empty_and_zero_dimensional_tensors_are_accepted() {
         let shape = int64s(&[0], &[]);
         let outputs = run(&SparseReorder, &[int64s(&[1, 0], &[]), int64s(&[1], &[7]), shape.clone()]).unwrap();
         assert_eq!(outputs, [int64s(&[1, 0], &[]), int64s(&[1], &[7])]);

@@ -184,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reshaping_there_and_back_restores_the_indices(at in 0..60_i64) {
+        fn reshaping_back_restores_the_indices(at in 0..60_i64) {
             let row = [at / 20, at / 5 % 4, at % 5];
             let there = run(&SparseReshape, &[int64s(&[1, 3], &row), int64s(&[3], &[3, 4, 5]), int64s(&[2], &[6, -1])]);
             let [indices, shape] = <[Tensor; 2]>::try_from(there.unwrap()).unwrap();

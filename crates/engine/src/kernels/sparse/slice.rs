@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn slice_ends_with_the_tensor() {
+    fn slice_is_clipped_at_the_end_of_the_tensor() {
         let outputs = run(&SparseSlice, &slice(&[0, 1], &[3, 2])).unwrap();
         assert_eq!(outputs, [int64s(&[2, 2], &[0, 1, 1, 0]), int64s(&[2], &[2, 3]), int64s(&[2], &[3, 2])]);
         let outputs = run(&SparseSlice, &slice(&[1, 1], &[30, i64::MAX])).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn first_pieces_are_larger() {
+    fn first_pieces_of_an_uneven_split_are_larger() {
         let outputs = run(&split(3), &along(1)).unwrap();
         let indices = [&[0, 0, 1, 1, 3, 0][..], &[0, 0, 2, 1], &[]];
         let (values, widths) = ([&[1, 3, 5][..], &[2, 4], &[]], [2, 2, 1]);

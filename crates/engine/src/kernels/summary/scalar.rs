@@ -46,7 +46,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn tag_and_a_value_are_written() {
+    fn tag_and_value_are_written() {
         let summary = run_one(&ScalarSummary, &[Tensor::string("ab"), Tensor::scalar(3_i64)]).unwrap();
         let expected: &[u8] = &[10, 9, 10, 2, b'a', b'b', 21, 0, 0, 0x40, 0x40];
         assert_eq!(summary.string_values(), [expected]);

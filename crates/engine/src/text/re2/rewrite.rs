@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn other_backslashes_are_rejected() {
+    fn unknown_escapes_are_rejected() {
         for text in [&br"\"[..], br"\x", br"\\\"] {
             let error = Rewrite::new(text).map(drop).unwrap_err();
             assert!(error.message().ends_with("expected a digit or a backslash after each backslash"), "{error:?}");

@@ -53,7 +53,7 @@ fn groups_that_did_not_match_are_empty() {
 }
 
 #[test]
-fn errors_have_the_messages_of_re2() {
+fn error_messages_match_re2() {
     for (pattern, text) in [
         ("(a", "missing ): (a"),
         ("a)", "unexpected ): a)"),
@@ -88,7 +88,7 @@ fn errors_have_the_messages_of_re2() {
 }
 
 #[test]
-fn patterns_that_require_much_memory_are_rejected() {
+fn patterns_that_need_too_much_memory_are_rejected() {
     assert_eq!(misfit(b"(a{1000}){1000}"), "invalid repetition size: {1000}");
     assert_eq!(misfit(br"\pL{1000}"), TOO_LARGE);
     assert_eq!(misfit(&vec![b'a'; MAX_PATTERN_BYTES + 1]), TOO_LARGE);

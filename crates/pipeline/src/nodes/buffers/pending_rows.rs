@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_known_again_as_long_as_its_rows_come() {
+    fn block_keeps_its_number_while_its_rows_are_pending() {
         let budget = Budget::new(usize::MAX);
         let mut pending = PendingRows::default();
         pending.keep_open(2);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn selected_numbers_are_found() {
+    fn selection_maps_positions_to_row_numbers() {
         for (count, every) in [(0, 1), (1, 1), (64, 1), (65, 2), (5000, 1), (5000, 7), (5000, 700), (1000, 5000)] {
             let selection = Selection::new(count, |number| Ok(number % every == every / 2)).unwrap();
             let expected: Vec<_> = (0..count).filter(|number| number % every == every / 2).collect();

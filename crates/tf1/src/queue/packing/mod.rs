@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn deferred_floats_are_packed_as_their_source() {
+    fn deferred_floats_are_packed_as_their_source_bytes() {
         let packing = packing(&[(DType::Float32, &[MIN_ELEMENTS])]);
         packing.expect_batches();
         let shifts = [0.5, -0.0, 0.0, 1.5, 2.5, f32::MIN_POSITIVE];
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn without_batches_floats_are_computed_before_they_are_packed() {
+    fn floats_are_computed_before_packing_unless_batches_are_expected() {
         let packing = packing(&[(DType::Float32, &[MIN_ELEMENTS])]);
         let element = packing.pack(&mut Tensors::from_iter([pixels(0.5)])).unwrap();
         assert_eq!(element.num_bytes(), 4 * MIN_ELEMENTS);

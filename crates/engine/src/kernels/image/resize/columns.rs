@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_compute_the_same_as_single_pixels() {
+    fn vectorized_results_match_single_pixels() {
         for (width, new_width, num_rows) in
             [(1, 1, 1), (1, 9, 2), (2, 5, 3), (5, 3, 1), (40, 39, 5), (39, 40, 2), (97, 11, 3)]
         {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_those_of_torchvision() {
+    fn pixels_match_torchvision() {
         // `resize(row, [1, width], InterpolationMode.BICUBIC, antialias=True)` of torchvision 0.29.
         let expected: [&[u8]; 6] = [
             &[116],
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn image_of_the_same_size_stays_the_same() {
+    fn resizing_to_the_same_size_changes_nothing() {
         let pixels: Vec<u8> = (0..60).map(|value| value * 4).collect();
         assert_eq!(resized(&pixels, [4, 5], [4, 5]), pixels);
         assert_eq!(resized(&[77; 60], [4, 5], [9, 2]), [77; 54]);

@@ -58,7 +58,7 @@ fn every_method_keeps_a_uniform_image_uniform() {
 }
 
 #[test]
-fn images_of_a_batch_do_not_mix() {
+fn images_of_a_batch_are_resized_independently() {
     let batch = ramp(8, 3, 2).reshaped(Shape::new(&[2, 4, 3, 2])).unwrap();
     let kernels =
         [resize("ResizeBilinear", false, true), resize("ResizeArea", false, false), filtered("triangle", false)];
@@ -72,7 +72,7 @@ fn images_of_a_batch_do_not_mix() {
 }
 
 #[test]
-fn any_number_of_channels_is_resized_like_each_one_separately() {
+fn channels_are_resized_independently() {
     for op_type in ["ResizeBilinear", "ResizeBicubic", "ResizeArea", "ResizeNearestNeighbor"] {
         let kernel = resize(op_type, false, false);
         for channels in 1..6 {
@@ -160,7 +160,7 @@ fn columns_are_resized_independently() {
 }
 
 #[test]
-fn integer_parts_match_a_conversion() {
+fn whole_part_matches_integer_conversion() {
     for number in 0..=u16::MAX {
         let whole = f32::from(number);
         for value in [whole, whole + 0.25, whole + 0.5, (whole + 1.0).next_down(), whole.next_up()] {

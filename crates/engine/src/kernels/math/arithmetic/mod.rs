@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_of_one_shape_are_added() {
+    fn tensors_of_equal_shape_are_added() {
         let x = || tensor(&[2], &[1_i32, 2]);
         assert_eq!(run_one(&AddN, &[x()]).unwrap(), x());
         assert_eq!(run_one(&AddN, &[x(), x(), x()]).unwrap(), tensor(&[2], &[3_i32, 6]));

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_examples_yield_empty_tensors() {
+    fn empty_batch_yields_empty_tensors() {
         let kernel = kernel(&[("s", DType::Int64)], &[("a", DType::Int64, &[Some(2)]), ("v", DType::Int64, &[None])]);
         let outputs = run(&kernel, &[vector(&[]), vector(&[]), required(DType::Int64), Tensor::scalar(0_i64)]).unwrap();
         assert_eq!(outputs[0], int64s_of(&[0, 2], &[]));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_of_another_shape_or_type_are_rejected() {
+    fn defaults_of_the_wrong_shape_or_type_are_rejected() {
         let text = |feature: DenseFeature, default: Tensor| {
             feature.check_default(3, &default).map_err(|error| error.message().to_owned())
         };

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn last_feature_with_a_list_counts_if_a_key_occurs_twice() {
+    fn duplicate_key_uses_the_last_feature_that_has_a_list() {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
         let features = features();
         let feature_bytes = features.find(&bytes).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_bytes_are_shown_in_part() {
+    fn error_shows_an_excerpt_of_malformed_bytes() {
         let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
         assert_eq!(
             text(b"\x0a\x02a"),

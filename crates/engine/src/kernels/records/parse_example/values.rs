@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_rejected() {
+    fn unsupported_types_are_rejected() {
         let text = format!("{:?}", Values::new(DType::Int32).unwrap_err());
         assert_eq!(text, "InvalidArgument: Invalid config dtype: int32");
     }

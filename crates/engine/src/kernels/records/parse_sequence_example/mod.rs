@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn last_feature_counts_if_a_key_occurs_twice() {
+    fn duplicate_key_uses_the_last_feature() {
         let kernel = kernel((&[], &[("d", DType::Int64, &[])]), (&[], &[]), &[]);
         let parts = [[("d", int64s(&[1])), ("d", int64s(&[2]))], [("x", vec![]), ("d", int64s(&[3]))]];
         let bytes: Vec<u8> = parts.iter().flat_map(|part| field(1, &map(part))).collect();

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_a_template_loses_are_an_error() {
+    fn template_that_drops_block_markers_is_an_error() {
         let error =
             rendered("{% set s %}{% generation %} a {% endgeneration %}{% endset %}{{ s | trim }}").unwrap_err();
         assert!(error.to_string().contains("Move it out of that block"), "{error}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_of_templates_are_errors_with_their_text() {
+    fn template_exceptions_become_errors_with_their_message() {
         let error = rendered("a\n{{ raise_exception('Roles must alternate') }}").unwrap_err();
         assert_eq!((error.detail(), error.line()), (Some("Roles must alternate"), Some(2)));
     }

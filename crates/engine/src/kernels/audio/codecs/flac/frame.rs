@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_coded_as_in_utf_8() {
+    fn frame_numbers_are_encoded_like_utf_8() {
         for (bytes, number, offset) in [
             (&[0x7f][..], 0x7f, 1),
             (&[0xc2, 0x80], 0x80, 2),

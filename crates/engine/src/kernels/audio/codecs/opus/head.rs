@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn stereo_needs_no_table() {
+    fn stereo_headers_need_no_mapping_table() {
         let head = Head::read(&packet(1, 2, 0, &[])).unwrap();
         assert_eq!(head, Head { pre_skip: 312, gain: -256, num_streams: 1, num_coupled: 1, mapping: vec![0, 1] });
         assert_eq!(Head::read(&packet(1, 1, 0, &[])).unwrap().mapping, [0]);
     }
 
     #[test]
-    fn surround_has_a_table() {
+    fn surround_headers_have_a_mapping_table() {
         let head = Head::read(&packet(1, 3, 1, &[2, 1, 0, 255, 2])).unwrap();
         assert_eq!((head.num_streams, head.num_coupled, head.mapping), (2, 1, vec![0, 255, 2]));
     }
