@@ -101,7 +101,7 @@ def modules_loaded_by(program: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def test_first_pipeline_loads_no_module_that_it_does_not_need():
+def test_first_pipeline_loads_no_unneeded_module():
     loaded = modules_loaded_by(
         "import headrace as hr\n"
         "batches = iter(hr.arrays({'n': np.arange(100)}).shuffle(seed=1).map(dict).batch(10))\n"
@@ -111,7 +111,7 @@ def test_first_pipeline_loads_no_module_that_it_does_not_need():
     assert loaded & LATER == set()
 
 
-def test_first_graph_loads_no_module_that_it_does_not_need():
+def test_first_graph_loads_no_unneeded_module():
     assert len(modules_loaded_by("import headrace.tf1")) < 80
     loaded = modules_loaded_by(
         "import headrace.tf1 as tf\n"

@@ -181,7 +181,7 @@ def test_each_import_contract_detects_a_violation(tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["records", "errors", "io.storage", "core.engine"])
-def test_modules_without_graphs_do_not_load_them(unit):
+def test_modules_that_need_no_graphs_do_not_load_them(unit):
     program = (
         f"import sys, headrace.{unit}\n"
         "above = ('headrace.graph', 'headrace.ops', 'headrace.tf1')\n"
@@ -231,7 +231,7 @@ def test_only_tensorflow_1_tests_import_tensorflow_1():
     assert importing == []
 
 
-def test_modules_import_each_other_at_the_top(package):
+def test_modules_import_each_other_at_the_top_of_the_file(package):
     assert len(package) > 1
     assert problems(package) == []
 

@@ -91,7 +91,7 @@ def test_bench_stops_after_the_requested_batches_or_seconds():
     assert result["share_of_limit"] is not None
 
 
-def test_bench_reports_the_number_of_files_of_the_first_examples():
+def test_bench_reports_how_many_files_the_first_examples_come_from():
     for file in range(20):
         Path(f"{file:02}.txt").write_text(f"{file}\n" * 100)
     Path("pipes.py").write_text(

@@ -102,7 +102,7 @@ class TestToTFRecords:
             {"ids": [], "n": [2], "t": []},
         ]
 
-    def test_doubles_are_kept_if_float32_can_represent_them_and_otherwise_rejected(self):
+    def test_doubles_that_float32_cannot_represent_are_rejected(self):
         table = {"n": pyarrow.array([1, 2], "uint64"), "x": [0.5, math.nan], "y": [-1e30, 0.1]}
         pyarrow.parquet.write_table(pyarrow.table(table), "a.parquet")
         assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
@@ -156,7 +156,7 @@ class TestToTFRecords:
             [b"18446744073709551615"],
         ]
 
-    def test_text_of_numbers_that_float32_can_represent_is_converted(self):
+    def test_numeric_text_that_float32_can_represent_is_converted(self):
         Path("a.csv").write_text("x\n0.1\n1e+30\n-2.5e-7\n")
         converted("a.csv", "a.tfrecord", "--column", "x=float64")
         assert [one["x"] for one in read_examples("a.tfrecord")] == [
@@ -168,7 +168,7 @@ class TestToTFRecords:
         assert "which would change it to 123456792.0." in message
 
     @pytest.mark.parametrize(("number", "output"), [(1e300, "inf"), (1e-300, "0.0")])
-    def test_cast_rounds_floats_and_rejects_other_losses(self, number, output):
+    def test_cast_rounds_floats_and_rejects_other_lossy_conversions(self, number, output):
         table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
         pyarrow.parquet.write_table(table, "a.parquet")
         message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")

@@ -138,7 +138,7 @@ class TestTFRecords:
         assert (report["kind"], report["count"]) == ("tfrecord", 0)
         assert report["damage"][0]["record"] == 0
 
-    def test_sequence_examples_have_feature_lists(self):
+    def test_feature_lists_of_sequence_examples_are_shown(self):
         message = SequenceExample()
         message.context.feature["id"].int64_list.value.append(3)
         for step in range(4):
@@ -172,7 +172,7 @@ class TestTFRecords:
 
 
 class TestOtherKinds:
-    def test_csv_files_have_columns(self):
+    def test_csv_columns_are_shown(self):
         Path("a").write_text("n,x,name\n1,0.5,a\n2,,bb\n")
         [report] = inspected("a")
         assert (report["kind"], report["unit"], report["count"]) == ("csv", "rows", 2)
@@ -193,13 +193,13 @@ class TestOtherKinds:
         assert (report["count"], report["damage"][0]["record"]) == (4, 3)
         assert "line 4: got 1 fields" in report["damage"][0]["reason"]
 
-    def test_json_lines_have_columns(self):
+    def test_json_lines_columns_are_shown(self):
         Path("a").write_text('{"n": 1, "ids": [1, 2]}\n{"n": 2, "ids": []}\n')
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("json lines", 2)
         assert features_of(report)["ids"]["lengths"] == [0, 2]
 
-    def test_archives_have_samples(self):
+    def test_archive_samples_are_shown(self):
         with tarfile.open("a", "w") as archive:
             add_members(archive, [("k/1.png", image()), ("k/1.cls", b"3")])
         [report] = inspected("a")

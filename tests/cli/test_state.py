@@ -130,7 +130,7 @@ def positions(state):
     return lines[lines.index("The stages resume at these positions, the last stage first:") + 1 :]
 
 
-def test_positions_of_open_files_follow_their_window():
+def test_window_position_is_followed_by_its_open_files():
     batch, window, begun, *open_files = positions(
         state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
     )
@@ -227,7 +227,7 @@ def test_states_of_all_stages_are_described(pipe, number):
     )
 
 
-def test_batches_of_a_journal_are_counted_from_its_last_end():
+def test_journal_batches_are_counted_from_its_last_end():
     pipe = hr.journal(rows_of_journal()).batch(20)
     assert len(list(pipe)) == 3
     rows_of_journal()

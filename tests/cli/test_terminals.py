@@ -58,7 +58,7 @@ class TestTerminals:
     @pytest.mark.parametrize(
         "variables", [{"COLORTERM": ""}, {"COLORTERM": "24bit", "NO_COLOR": "1"}]
     )
-    def test_other_terminals_show_only_text(self, variables):
+    def test_terminals_without_colours_show_only_text(self, variables):
         Path("a").write_bytes(image())
         text = on_a_terminal("inspect", "a", **variables)
         assert "▀" not in text

@@ -158,7 +158,7 @@ def test_rates_cover_the_last_interval():
     assert lines[5].split() == ["map(<b>f</b>)", "[########", "]", "75%", "300.0", "60.0", "KiB"]
 
 
-def test_process_without_pipelines_says_so():
+def test_process_without_running_pipelines_is_reported():
     measurements = Measurements()
     measurements.add([{"process": 7, "command": [], "iterations": []}])
     assert list(lines_of(measurements)) == ["No pipeline is running."]

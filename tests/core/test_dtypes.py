@@ -76,7 +76,7 @@ def test_str_and_repr_match_tensorflow():
     assert repr(REFERENCE) == displayed_name("headrace.core.dtypes", "float32_ref")
 
 
-def test_reference_type_has_a_base_and_one_way_compatibility():
+def test_reference_type_has_a_base_and_is_compatible_in_one_direction():
     assert REFERENCE.base_dtype is dtypes.float32
     assert REFERENCE._is_ref_dtype
     assert not dtypes.float32._is_ref_dtype

@@ -76,7 +76,7 @@ def test_any_message_is_shown_as_text(cls, message, text):
     assert str(errors.OpError(None, None, message)) == text
 
 
-def test_note_is_kept_beside_the_message():
+def test_note_is_kept_separate_from_the_message():
     error = errors.DataLossError(None, None, "corrupted record at 12")
     error.add_note("while reading b.tfrecord:3")
     assert error.message == "corrupted record at 12"

@@ -40,7 +40,7 @@ def test_library_works_without_the_packages_of_its_commands():
     assert int(result.stdout) > 100
 
 
-def test_command_without_its_packages_names_them():
+def test_command_names_its_missing_packages():
     result = run("from headrace.cli.main import main; main()")
     assert result.returncode == 1
     assert result.stderr == (
@@ -49,7 +49,7 @@ def test_command_without_its_packages_names_them():
     )
 
 
-def test_demo_without_its_packages_names_them():
+def test_demo_names_its_missing_packages():
     result = run("import headrace.demo.train")
     assert result.returncode == 1
     assert (

@@ -251,5 +251,5 @@ def test_kernels_write_shapes_in_brackets():
         ([2], (2, 1), False),
     ],
 )
-def test_shape_admits_fitting_sizes(shape, sizes, expected):
+def test_shape_accepts_compatible_sizes(shape, sizes, expected):
     assert TensorShape(shape).admits(sizes) is expected

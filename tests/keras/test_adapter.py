@@ -101,6 +101,6 @@ def test_adapter_has_a_length_and_a_batch_size_if_known():
         (PIPE.batch(2), {"x": ()}, ValueError, "x has no names"),
     ],
 )
-def test_unusable_pipelines_are_errors(pipe, names, error, words):
+def test_unusable_pipelines_are_rejected(pipe, names, error, words):
     with pytest.raises(error, match=words):
         hr.keras.adapter(pipe, **names)

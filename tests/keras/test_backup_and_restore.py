@@ -71,7 +71,7 @@ def fit(data, backup, model=None, **options):
     model.fit(data, callbacks=[backup], verbose=0, **options)
 
 
-def test_backup_is_deleted_at_the_end_unless_it_is_kept(tmp_path):
+def test_backup_is_deleted_at_the_end_by_default(tmp_path):
     data = hr.keras.adapter(PIPE, "x", "y")
     fit(data, hr.keras.BackupAndRestore(data, tmp_path), epochs=2)
     assert list(tmp_path.iterdir()) == []

@@ -38,7 +38,7 @@ def as_tuple(batch):
     return batch if isinstance(batch, tuple) else (batch,)
 
 
-def test_classes_are_sorted_and_files_within_them(pets):
+def test_classes_and_their_files_are_sorted(pets):
     data = read(pets)
     assert data.class_names == ["cat", "dog"]
     assert numbers(data) == [0, 3, 6, 9, 1, 2, 4, 5, 7, 8, 10, 11]
@@ -232,7 +232,7 @@ def test_errors_name_the_wrong_argument(pets, arguments, words):
         read(pets, **arguments)
 
 
-def test_missing_and_empty_directories_are_errors(tmp_path):
+def test_missing_and_empty_directories_are_rejected(tmp_path):
     with pytest.raises(NotFoundError, match="no-such"):
         read(tmp_path / "no-such")
     with pytest.raises(NotFoundError, match="no-such"):

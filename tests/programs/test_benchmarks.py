@@ -127,7 +127,7 @@ def test_workload_is_skipped_without_photographs(monkeypatch, capsys):
     assert "W3 is skipped: the photographs could not be installed" in capsys.readouterr().err
 
 
-def test_table_lists_programs_and_names_those_not_installed(monkeypatch):
+def test_table_lists_installed_and_missing_programs(monkeypatch):
     monkeypatch.setattr(runner, "_python_of", lambda name: None)
     rows = runner.measured(W14, 1, 0.1, 0.001, ["headrace", "alone"])
     table = report.table_of(W14, rows)

@@ -122,7 +122,7 @@ def test_policy_learns_from_rollouts_of_another_process(tmp_path):
 
 @pytest.mark.timeout(300)
 @needs("torch")
-def test_torch_ranks_train_alike():
+def test_torch_ranks_train_identically():
     program = EXAMPLES / "ddp_training.py"
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(

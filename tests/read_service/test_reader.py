@@ -84,7 +84,7 @@ def test_new_reader_can_start_at_any_batch(whole):
     assert same(results, whole)
 
 
-def test_requests_of_different_epochs_are_kept_apart():
+def test_requests_of_different_epochs_are_kept_separate():
     pipe = hr.arrays({"n": np.arange(100)}).shuffle(seed=1).batch(10)
     reader = Reader(pipe, 1 << 20)
     epochs = [
@@ -145,7 +145,7 @@ def test_slow_batches_are_sent_one_at_a_time(reader, whole, monkeypatch):
     assert same([one.batch for one in reader.give_together([request_for(1)]).given], whole[1:2])
 
 
-def test_failing_batch_is_omitted_until_it_is_the_first_one_requested(monkeypatch):
+def test_failing_batch_is_omitted_until_it_is_requested_first(monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
 
     def positive(row):

@@ -147,7 +147,7 @@ def test_threads_saving_into_one_directory_leave_valid_files(tmp_path, is_shared
     assert tf.train.latest_checkpoint(tmp_path) in [paths[-1] for paths in lists]
 
 
-def test_concurrent_checkpoints_with_one_name_leave_a_valid_one(tmp_path):
+def test_concurrent_checkpoints_with_the_same_name_leave_a_valid_one(tmp_path):
     sizes = (1, 1000, 20_000)
     for number in range(30):
         prefix = tmp_path / f"m-{number}"

@@ -72,7 +72,7 @@ class TestNodeDef:
         result = getattr(message, field)
         assert (result if isinstance(result, bytes) else list(result)) == expected
 
-    def test_node_def_of_a_queue_has_its_constructor_arguments(self):
+    def test_node_def_of_a_queue_includes_its_constructor_arguments(self):
         queue = tf.FIFOQueue(3, [tf.int32, tf.string], [[2], []], shared_name=b"s", name="q")
         op = queue.queue_ref.op
         assert attr(op, "capacity") == ("i", 3)
@@ -86,7 +86,7 @@ class TestNodeDef:
         assert numbers(dequeue, "component_types", "type") == [3, 7]
         assert attr(enqueue, "timeout_ms") == attr(dequeue, "timeout_ms") == ("i", -1)
 
-    def test_node_def_of_a_python_function_has_its_types(self):
+    def test_node_def_of_a_python_function_includes_its_types(self):
         op = tf.py_func(lambda x: x, [tf.constant("a")], [tf.string])[0].op
         assert numbers(op, "Tin", "type") == numbers(op, "Tout", "type") == [7]
         assert "python_function" not in op.node_def.attr
@@ -138,7 +138,7 @@ with tf.Session() as session:
         )
         assert done.stdout == "p\n"
 
-    def test_node_def_of_a_staging_area_has_its_shared_name(self):
+    def test_node_def_of_a_staging_area_includes_its_shared_name(self):
         area = tf.contrib.staging.StagingArea([tf.int32, tf.string], capacity=3)
         put, (number, _) = area.put([tf.constant(1), tf.constant("a")]), area.get()
         assert (put.node_def.op, number.op.node_def.op) == ("Stage", "Unstage")

@@ -112,7 +112,7 @@ def test_a_state_resumes_the_order_of_any_sampler(way, workers):
 
 
 @pytest.mark.parametrize("order", ["in order", "shuffle", "shuffle with a generator"])
-def test_random_draws_of_workers_continue(order):
+def test_random_draws_of_workers_resume(order):
     def make():
         return DataLoader(datasets.Draws(), batch_size=3, num_workers=2, **SAMPLERS[order](23))
 
@@ -243,7 +243,7 @@ def test_persistent_workers_continue_after_a_state():
     assert [as_plain(batch) for batch in third] == epochs[2]
 
 
-def test_a_state_without_order_loses_and_repeats_nothing():
+def test_a_state_without_order_loses_and_repeats_no_sample():
     def make():
         return DataLoader(
             datasets.SlowAt(0, 40), 1, num_workers=2, in_order=False, prefetch_factor=3

@@ -276,7 +276,7 @@ def test_error_for_a_worker_that_times_out_names_the_sample(workers):
         next(batches)
 
 
-def test_shutdown_does_not_wait_for_a_sample_forever(monkeypatch):
+def test_shutdown_does_not_wait_forever_for_a_sample(monkeypatch):
     monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 0.2)
     batches = iter(DataLoader(datasets.EndsAt(0, "sleep"), num_workers=2))
     workers = pids(batches)

@@ -43,7 +43,7 @@ def test_states_of_released_versions_resume_exactly(files, name):
     whole.close()
 
 
-def test_indexes_of_released_versions_are_used_as_they_are(files):
+def test_indexes_of_released_versions_are_used_unchanged(files):
     data = files / "data"
     indexes = {path: path.read_bytes() for path in data.glob("*.hrindex")}
     assert len(indexes) == 2

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_depends_only_on_both_seeds() {
+    fn stream_depends_only_on_the_two_seeds() {
         assert_eq!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7, 8), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(8, 7), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7 + (1 << 32), 8), 9));

@@ -235,7 +235,7 @@ mod tests {
 
     /// The chi-square statistic with 2 degrees of freedom. Its 0.9999 quantile is 18.4.
     #[test]
-    fn draws_have_the_frequencies_of_the_weights() {
+    fn draw_frequencies_match_the_weights() {
         const COUNT: u64 = 100_000;
         let of = [1.0, 0.0, 3.0, 0.0, 6.0];
         let mut counts = [0.0; 5];

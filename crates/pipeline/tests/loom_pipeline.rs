@@ -231,7 +231,7 @@ fn one_worker_wakes_for_each_task() {
 }
 
 #[test]
-fn worker_that_finds_more_tasks_wakes_another_one() {
+fn worker_that_finds_more_tasks_wakes_another_worker() {
     model(|| {
         let executor = executor([vec![gives(1)], partners()], 3);
         let workers = workers::<2>(&executor);

@@ -170,7 +170,7 @@ fn interrupt_ends_a_waiting_run_with_its_error() {
 }
 
 #[test]
-fn failure_ends_the_other_waits_of_the_run() {
+fn failure_ends_all_other_waits_of_the_run() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);

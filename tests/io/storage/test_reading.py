@@ -303,7 +303,7 @@ def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
         ("s3://bucket/none", errors.NotFoundError, "No such file or directory"),
     ],
 )
-def test_error_for_an_unusable_url_gives_the_reason(server: Server, url, error, why):
+def test_error_for_an_unusable_url_includes_the_reason(server: Server, url, error, why):
     for read in (lambda: storage.open_file(url).read(), lambda: list(hr.tfrecords([url, "/none"]))):
         with pytest.raises(error) as raised:
             read()
@@ -376,7 +376,7 @@ def test_parquet_and_lengths_require_no_head_request(server: Server, status):
     assert sorted(example["n"] for example in pipeline.shuffle(seed=1)) == list(range(100))
 
 
-def test_error_for_a_missing_http_file_has_its_status_and_url(server: Server):
+def test_error_for_a_missing_http_file_includes_status_and_url(server: Server):
     with pytest.raises(
         errors.NotFoundError,
         match=rf"{server.url}/missing; No such file or directory: the server answered 404",

@@ -43,7 +43,7 @@ def test_hue_is_shifted(photo, turn):
     assert np.array_equal(jittered(grey, (1, 1, 1, turn)), grey)
 
 
-def test_keys_determine_the_order(photo):
+def test_random_keys_determine_the_order_of_operations(photo):
     image = photo()
     expected = blended(contrasted(saturated(image, 0.5), 2), 0, 0.5)
     result = jittered(image, (0.5, 2, 0.5, 0), keys=(3, 2, 1, 0))

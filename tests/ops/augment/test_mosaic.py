@@ -133,7 +133,7 @@ def test_float_images_keep_their_type():
     assert np.allclose(result["image"], expected["image"], atol=1e-4)
 
 
-def test_small_boxes_are_removed_with_everything_that_belongs_to_them():
+def test_small_boxes_are_removed_with_their_other_targets():
     def small(images: Any, **lists: Any) -> Any:
         return ops.mosaic(images, (40, 60), center_range=0.25, min_area=20, **lists)
 
@@ -286,7 +286,7 @@ class TestPipeline:
             assert sorted(column) == list(range(self.COUNT))
         assert not np.array_equal(labels[:, 0], labels[:, 1])
 
-    def test_labels_belong_to_the_pixels_of_their_boxes(self):
+    def test_labels_match_the_pixels_of_their_boxes(self):
         for example in self.mosaics().epochs(2):
             for box, label in zip(example["boxes"].astype(int), example["labels"], strict=True):
                 left, top, right, bottom = box

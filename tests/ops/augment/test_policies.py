@@ -93,7 +93,7 @@ def check(actual, image, change, amount, fill=0):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("is_negative", [False, True])
 @pytest.mark.parametrize("magnitude", [0, 9, 30])
-def test_each_rand_augment_operation_has_its_strength(photo, change, is_negative, magnitude):
+def test_each_rand_augment_operation_applies_its_strength(photo, change, is_negative, magnitude):
     for channels in (1, 3):
         image = photo(channels=channels)
         amount = strength(change, magnitude, image, NARROW)
@@ -105,7 +105,7 @@ def test_each_rand_augment_operation_has_its_strength(photo, change, is_negative
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("magnitude", [0, 7, 30])
-def test_each_trivial_augment_operation_has_its_strength(photo, change, magnitude):
+def test_each_trivial_augment_operation_applies_its_strength(photo, change, magnitude):
     image = photo()
     result = trivial_augment(image, [*draw(change, False), (magnitude + 0.5) / 31], fill=[7])
     check(result, image, change, strength(change, magnitude, image, WIDE), fill=7)

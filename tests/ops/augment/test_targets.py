@@ -379,7 +379,7 @@ def test_small_boxes_are_removed_with_their_masks_and_keypoints():
     assert np.array_equal(result["keypoints"], points[1:] - [15, 0])
 
 
-def test_boxes_are_only_clipped_by_default():
+def test_boxes_are_clipped_but_kept_by_default():
     def crop(image: Any, boxes: Any) -> Any:
         return ops.crop_to_bounding_box(image, 0, 15, 20, 15, boxes=boxes)
 

@@ -43,7 +43,7 @@ def call(function, **components):
     return hr.native(function)(components)
 
 
-def test_results_of_one_shape_are_stacked():
+def test_results_of_equal_shape_are_stacked():
     boxes = np.arange(12, dtype=np.float32).reshape(3, 4)
     result = call(lambda e: {"y": ops.each(lambda box: box[2:] - box[:2], e["boxes"])}, boxes=boxes)
     assert np.array_equal(result["y"], boxes[:, 2:] - boxes[:, :2])
@@ -100,7 +100,7 @@ def test_several_lists_are_passed_by_name():
         call(function, words=words, n=lengths[:1])
 
 
-def test_function_reads_other_values_and_may_be_native_and_nested():
+def test_each_function_can_capture_values_and_be_native_and_nested():
     @hr.native
     def shifted(x):
         return x + 1

@@ -152,7 +152,7 @@ def decoding(change, **options):
 
 
 @pytest.mark.parametrize("name", NOT_WIDE)
-def test_unsupported_types_and_channels_are_errors_before_the_first_batch(name):
+def test_unsupported_types_and_channels_are_rejected_before_the_first_batch(name):
     files = hr.arrays({"x": np.array([b"no image"], object)})
     wide, banded = decoding(NOT_WIDE[name], dtype="uint16"), decoding(NOT_WIDE[name], channels=5)
     with pytest.raises(

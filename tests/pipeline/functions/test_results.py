@@ -95,7 +95,7 @@ def test_extension_dtypes_are_distinguished_from_dtypes_of_equal_size():
         list(rows(3).map(make))
 
 
-def test_other_byte_order_and_empty_lists_are_accepted():
+def test_non_native_byte_order_and_empty_lists_are_accepted():
     def make(example):
         number = int(example["n"])
         return {"x": np.array([number], ">i4"), "y": [0.5] * (number % 2), "z": bool(number % 2)}

@@ -11,7 +11,7 @@ import headrace as hr
 TIMEOUT = 30
 
 
-def test_torch_generator_rejects_other_objects():
+def test_torch_generator_requires_a_numpy_generator():
     with pytest.raises(TypeError, match=r"torch_generator: got int, expected a numpy\.random\.Gen"):
         hr.torch_generator(7)
 

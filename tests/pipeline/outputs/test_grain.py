@@ -59,7 +59,7 @@ def test_iterator_resumes_at_each_example_of_grain_batches():
     assert whole == [(2 * batch["n"]).tolist() for batch in examples.batch(2)]
 
 
-def test_iterator_goes_back_to_an_earlier_state():
+def test_iterator_can_return_to_an_earlier_state():
     iterator = iter(PIPE.to_grain())
     state = iterator.get_state()
     assert numbers(iterator) == BATCHES

@@ -70,7 +70,7 @@ class TestTorch:
             assert tensors["data"] == batch["data"].tolist()
             tensors["image"] += 1  # The program owns them.
 
-    def test_each_iter_is_the_next_epoch(self, pipe):
+    def test_each_iter_call_starts_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         assert len(loader) == 7
         assert numbers(loader) == numbers(pipe)

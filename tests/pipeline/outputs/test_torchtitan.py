@@ -80,7 +80,7 @@ def test_keys_match_torchtitan_on_each_rank():
         assert set(loader.state_dict()) == {"dp_rank_0", "world_size"}
 
 
-def test_epochs_follow_each_other_without_end():
+def test_epochs_repeat_forever():
     (labels, _) = steps(loaders(1), 21)
     numbers = [n for step in labels for n in step]
     for epoch in range(4):

@@ -406,7 +406,7 @@ def test_advice_for_parquet_mentions_row_groups(tmp_path):
     assert "Divide the data into more row groups" in bottleneck(busy)
 
 
-def test_batch_function_is_not_advised_to_take_batches(lines):
+def test_advice_for_a_batch_function_does_not_suggest_batches(lines):
     with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]

@@ -72,7 +72,9 @@ SOURCES = {
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("source", SOURCES)
-def test_ranks_have_one_digest_for_any_threads_and_memory(source, tmp_path):
+def test_ranks_have_the_same_digest_for_any_number_of_threads_and_any_memory_limit(
+    source, tmp_path
+):
     pipe = SOURCES[source](tmp_path)
     alone = digests_of(pipe.shard(0, 1).batch(12))
     assert digests_of(pipe.batch(12)) == alone
@@ -131,7 +133,7 @@ SHARDED = {
 @pytest.mark.parametrize("chain", SHARDED)
 @pytest.mark.parametrize("even", [None, "drop", "pad"])
 @pytest.mark.parametrize("count", [61, 72])
-def test_ranks_have_one_digest_after_each_step_and_after_a_resume(chain, even, count):
+def test_ranks_have_the_same_digest_after_each_step_and_after_a_resume(chain, even, count):
     pipe = numbers(count).filter(is_kept)
 
     def rank_of(rank):

@@ -120,7 +120,7 @@ def test_ranks_at_different_positions_after_an_uneven_epoch_are_rejected(chain, 
     assert check_ranks(pipeline, old, new) > 0
 
 
-def test_ranks_with_equal_batch_counts_need_no_equal_shards():
+def test_ranks_with_equal_batch_counts_may_have_unequal_shards():
     def pipeline(rank, world):
         return shuffled(103).shard(rank, world).batch(8, "drop").epochs(4)
 

@@ -88,7 +88,7 @@ def test_shares_together_yield_all_batches(numbers, name, count):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_state_of_one_share_resumes_all_shares_and_a_different_number(numbers, name):
+def test_state_of_one_share_resumes_any_number_of_shares(numbers, name):
     pipe = PIPELINES[name](numbers)
     uninterrupted = list(pipe)
     _, cursors = together(pipe, 3)

@@ -47,7 +47,7 @@ def test_images_are_sorted_by_id_and_have_their_objects(tmp_path, items_of):
     assert third["iscrowd"].tolist() == [True, False]
 
 
-def test_components_have_the_announced_types(tmp_path):
+def test_components_have_the_declared_types(tmp_path):
     pipe = hr.coco(*write(tmp_path))
     assert pipe.spec == {
         "image": hr.Spec(bytes, ()),

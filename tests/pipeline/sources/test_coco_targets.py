@@ -111,7 +111,7 @@ def test_images_without_objects_have_no_masks_and_no_keypoints(tmp_path):
     assert second["visibility"].shape == (0, 3)
 
 
-def test_components_have_the_announced_types(tmp_path):
+def test_components_have_the_declared_types(tmp_path):
     annotations = [{"segmentation": SQUARE, "keypoints": POINTS}]
     pipe = hr.coco(*write(tmp_path, annotations), masks=True, keypoints=True)
     assert list(pipe.spec.items())[3:8] == [
@@ -150,7 +150,7 @@ def test_categories_may_have_different_numbers_of_keypoints(tmp_path):
 
 
 @pytest.mark.parametrize(("iscrowd", "ids"), [(None, [0, 1, 2]), (False, [0, 2]), (True, [1])])
-def test_crowds_can_be_left_out(tmp_path, iscrowd, ids):
+def test_crowds_can_be_excluded(tmp_path, iscrowd, ids):
     outlines = [SQUARE, runs(RUNS), POLYGONS]
     annotations = [
         {"segmentation": outline, "iscrowd": number % 2, "area": number, "keypoints": POINTS}

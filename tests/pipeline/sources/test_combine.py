@@ -84,7 +84,7 @@ def test_mix_of_files_can_be_shuffled_and_repeated(records, items_of):
     assert values(one_part, "number") == values(one.take(2000), "number")
 
 
-def test_error_of_a_part_follows_the_preceding_examples():
+def test_error_in_a_part_follows_the_preceding_examples():
     def fail(row):
         if row["n"] == 50:
             raise KeyError("x")
@@ -148,7 +148,7 @@ def test_zip_raises_at_the_end_of_the_shorter_part(items_of):
     assert len(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False)) == 20
 
 
-def test_zip_raises_the_error_of_a_part(tmp_path):
+def test_zip_raises_an_error_in_a_part(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for number in range(30):
             writer.write(example(number))
@@ -217,7 +217,7 @@ def test_function_output_components_are_compared_when_inferred():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_are_met_in_any_window_of_a_thousand_examples(seed):
+def test_any_thousand_examples_match_the_weights(seed):
     """The share of a part with weight 0.2 among 1,000 has a standard deviation of 0.0126."""
     parts = [numbers(0, 1).epochs(), numbers(1000, 1001).epochs()]
     mixed = hp.mix(parts, weights=[4, 1], seed=seed).take(50_000).batch(50_000)

@@ -155,7 +155,7 @@ def test_file_with_the_wrong_delimiter_is_rejected(written, text, message):
     assert list(hp.csv(written(text), {name: str}).spec) == [name]
 
 
-def test_line_that_makes_a_column_str_is_logged(written, caplog):
+def test_line_that_turns_a_column_into_str_is_logged(written, caplog):
     files = written("a,b,c,d\n1,true,x,1\n2,false,y,1\nn/a,no,z,99999999999999999999\n")
     assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
     results = [record.getMessage() for record in caplog.records]

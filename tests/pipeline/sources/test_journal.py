@@ -120,7 +120,7 @@ class TestFollowing:
         assert numbers(rows) == [[9]]
 
     @pytest.mark.timeout(60)
-    def test_first_append_is_awaited(self, tmp_path):
+    def test_iteration_waits_for_the_first_append(self, tmp_path):
         results = []
         rows = iter(hr.journal(tmp_path / "new", poll_s=0.01).map(lambda row: {"n": row["n"] + 1}))
         thread = threading.Thread(target=lambda: results.extend(rows))
@@ -193,7 +193,7 @@ class TestFollowing:
 
 
 class TestGroups:
-    def test_group_is_yielded_once_it_is_complete(self, tmp_path):
+    def test_group_is_yielded_when_it_is_complete(self, tmp_path):
         rows = grouped_rows()
         append_in_parts(tmp_path, [*rows, {**rows[0], "n": 99}], size=5)
         batches = iter(hr.journal(tmp_path, group="group", group_size=3))
@@ -224,7 +224,7 @@ class TestGroups:
                 expected = [row[name].tolist() for row in of_group]
                 assert [np.array(item).tolist() for item in example[name]] == expected
 
-    def test_rows_of_a_group_come_from_several_writers(self, tmp_path):
+    def test_group_can_combine_rows_from_several_writers(self, tmp_path):
         with hr.Journal(tmp_path) as one, hr.Journal(tmp_path) as other:
             for n in range(30):
                 (one, other)[n % 7 < 3].append([{"g": n // 3, "n": n}])

@@ -124,7 +124,7 @@ def large(tmp_path_factory):
     return directory
 
 
-def test_large_files_are_read_in_blocks_cut_anywhere(large):
+def test_large_files_are_read_in_blocks_with_arbitrary_boundaries(large):
     pipe = hr.json_array(large, {"v": int}).with_origin()
     rows = list(pipe)
     assert [row["v"] for row in rows] == list(range(3000))

@@ -78,7 +78,7 @@ class TestItems:
         check_equal(pipe, expected_items())
         assert len(pipe) == pipe.count() == NUM
 
-    def test_windows_repeat_the_border_frames_of_episodes_and_mark_them(self, root):
+    def test_windows_repeat_and_mask_border_frames_of_episodes(self, root):
         pipe = hr.lerobot(root, WINDOW)
         check_equal(pipe, expected_items(IN_FRAMES))
         assert len(pipe) == NUM

@@ -131,7 +131,7 @@ def test_data_in_messages_is_escaped(path):
         (b"neither", "Is it a Parquet file"),
     ],
 )
-def test_parquet_errors_name_other_formats(path, data, what):
+def test_parquet_errors_name_the_actual_format(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
         list(hr.parquet(path))

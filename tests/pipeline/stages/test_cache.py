@@ -121,7 +121,7 @@ def test_iterable_is_restarted_after_an_unfinished_pass():
     assert order(rows.cache().take(3).epochs(2)) == [0, 1, 2] * 2
 
 
-def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, items_of):
+def test_order_and_draws_before_a_cache_are_fixed_and_vary_after_it(records, items_of):
     def draw(row, rng):
         return {"number": row["number"], "draw": rng.integers(2**62)}
 
@@ -344,7 +344,7 @@ def test_first_result_is_kept_although_the_function_reuses_its_buffer():
     assert [example["m"].tolist() for example in pipe] == [[0], [1], [2]]
 
 
-def test_first_example_has_the_draws_of_its_position():
+def test_first_example_uses_the_draws_of_its_position():
     def drawn(example, rng):
         return {"m": example["n"] + rng.integers(1 << 40)}
 

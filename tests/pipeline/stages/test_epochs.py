@@ -93,6 +93,6 @@ def test_failures_are_skipped_in_all_epochs():
     assert len(batches.skipped) == 1500
 
 
-def test_zero_epochs_have_the_components_of_an_example():
+def test_zero_epochs_keep_the_components():
     assert list(ONE.map(with_more).epochs(0).spec) == ["n", "more"]
     assert list(ONE.map(with_more).epochs(0)) == []

@@ -53,7 +53,7 @@ def test_last_examples_are_dropped_or_repeated(source, world):
 
 
 @pytest.mark.parametrize("source", ["examples", "a shuffle"])
-def test_length_is_the_length_of_each_rank(source):
+def test_length_is_counted_per_rank(source):
     for count in range(20):
         for world in (1, 3, 8):
             for even in ("drop", "pad"):

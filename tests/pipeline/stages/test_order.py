@@ -68,7 +68,7 @@ def test_all_positions_are_equally_likely(window):
     assert max(chi_square(row) for row in positions) < 33.7
 
 
-def test_shards_are_positions_of_one_global_order(numbers):
+def test_shards_follow_one_global_order(numbers):
     shuffled = numbers.shuffle(window=100, seed=7)
     full = order(shuffled)
     for count in (2, 5):

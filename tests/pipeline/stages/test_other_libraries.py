@@ -30,7 +30,7 @@ PIPE = hr.arrays({"x": np.arange(10)})
         (lambda: next(PIPE), r"next: a pipeline is not an iterator.*iter\(pipe\)"),
     ],
 )
-def test_error_for_a_call_of_another_library_suggests_a_replacement(call, text):
+def test_error_for_a_call_from_another_library_suggests_a_replacement(call, text):
     with pytest.raises(TypeError, match=text) as raised:
         call()
     assert not re.search("Methods|self", str(raised.value))

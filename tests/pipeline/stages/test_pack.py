@@ -321,7 +321,7 @@ def test_other_components_are_kept_once_per_document():
     assert list(packed.spec) == list(first)
 
 
-def test_each_piece_of_a_split_list_has_the_other_components():
+def test_each_piece_of_a_split_list_keeps_the_other_components():
     packed = (
         documents([7, 2])
         .select("tokens", "weights", "number")

@@ -36,7 +36,7 @@ def statistic(drawn, shares):
 
 
 @pytest.mark.parametrize("weights", ["w", np.float32(WEIGHTS), [2 * weight for weight in WEIGHTS]])
-def test_draws_have_the_frequencies_of_the_weights(items_of, weights):
+def test_draw_frequencies_match_the_weights(items_of, weights):
     drawn = numbers(items_of(arrays().sample(weights, num=20_000, seed=7)))
     assert len(drawn) == 20_000
     assert statistic(drawn, dict(enumerate(WEIGHTS))) < QUANTILES[3]

@@ -157,7 +157,7 @@ class TestPack:
     def rows_of(self, rows):
         return [row["x"].tolist() for row in rows]
 
-    def test_row_has_the_length_at_the_position_of_its_first_example(self):
+    def test_first_example_of_a_row_determines_its_length(self):
         pipe = self.lists([3, 2, 2, 3, 3, 3, 1, 6]).pack(LENGTHS, "x")
         expected = [
             [2, 2, 3, 3],
@@ -193,7 +193,7 @@ class TestPack:
         (padding,) = (s.padding for s in batches.statistics().stages if s.name == "pack")
         assert padding == pytest.approx(1 / 22)
 
-    def test_lists_cannot_be_cut(self):
+    def test_scheduled_lengths_cannot_split_lists(self):
         with pytest.raises(ValueError, match="split=True needs one length, but length is a dict"):
             self.lists([3]).pack(LENGTHS, "x", split=True)
 

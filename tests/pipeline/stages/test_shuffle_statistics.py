@@ -82,7 +82,7 @@ def test_epochs_of_one_seed_are_independent():
     assert abs(correlations.mean()) < 0.01
 
 
-def test_example_leaves_a_window_after_a_geometric_time():
+def test_time_in_a_window_is_geometrically_distributed():
     """The first example leaves at place k with probability (1 - 1/w)^k / w.
 
     The 0.9999 quantile of chi-square for 8 degrees is 31.8.

@@ -79,7 +79,7 @@ def test_folds_are_shuffled_together(lines, name):
     assert_resumes(pipe.batch(40))
 
 
-def test_splits_of_splits_and_of_pairs_are_shuffled(lines):
+def test_nested_splits_and_splits_of_pairs_are_shuffled(lines):
     pairs = hr.zip([sources(lines)["lines"], sources(lines)["concat"].rename(n="m")])
     train, _, test = pairs.split(0.4, 0.2, 0.4, seed=1)
     inner, _ = train.split(0.5, 0.5, seed=9)

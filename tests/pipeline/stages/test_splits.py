@@ -344,7 +344,7 @@ class TestByValue:
     @pytest.mark.parametrize("length", [3, {"n": [-2, 0, 1]}, {"n": [1], "episode": [-1, 0]}])
     @pytest.mark.parametrize("pad", [None, "repeat", "zero"])
     @pytest.mark.parametrize("values", [range(10), [0, 1] * 5])
-    def test_windows_of_a_part_are_the_windows_of_its_episodes(self, length, pad, values):
+    def test_part_contains_the_windows_of_its_episodes(self, length, pad, values):
         pipe = hr.arrays(rows_of_episodes(values))
         whole = list(pipe.windows(length, 2, "episode", pad))
         start = 1 if isinstance(length, dict) and "episode" in length else 0

@@ -32,7 +32,7 @@ def test_parse_reads_examples(records, items_of):
     assert [last["number"].dtype, last["floats"].dtype] == [np.int64, np.float32]
 
 
-def test_missing_feature_has_its_default(records, items_of):
+def test_missing_feature_uses_its_default(records, items_of):
     features = {"n": hp.Feature(int, (2,), default=7), "s": hp.Feature(str, default="none")}
     assert numbers_of(
         [{"number": row["n"]} for row in items_of(hp.tfrecords(records).parse(features))]

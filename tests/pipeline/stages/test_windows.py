@@ -295,7 +295,7 @@ def test_windows_of_cached_python_results_are_shuffled():
     check(pipe, {**columns, "n": columns["n"] + 1}, Arguments(4, 1, "episode", None))
 
 
-def test_parts_of_concat_and_mix_have_windows_of_their_own():
+def test_parts_of_concat_and_mix_have_separate_windows():
     one, other = columns_of([9, 4]), columns_of([3, 8], seed=1)
     parts = [hr.arrays(columns).windows(3, within="episode") for columns in (one, other)]
     expected = [*reference(one, 3, within="episode"), *reference(other, 3, within="episode")]
@@ -493,6 +493,6 @@ ARRAYS = hr.arrays(columns_of([30, 20]))
         ),
     ],
 )
-def test_wrong_calls_are_explained(error, text, make):
+def test_wrong_calls_raise_helpful_errors(error, text, make):
     with pytest.raises(error, match=re.escape(text)):
         make()

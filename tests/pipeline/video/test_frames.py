@@ -109,7 +109,7 @@ def test_frames_at_times_are_the_nearest_within_the_tolerance(tmp_path):
         frames(path, times=[0.010], tolerance=0.001)
 
 
-def test_frame_shown_at_a_time_starts_before_it(tmp_path):
+def test_frame_shown_at_a_time_starts_before_that_time(tmp_path):
     video = open_video(written(tmp_path, "B-frames"))
     assert [video.shown_at(n / 30) for n in range(60)] == list(range(60))
     assert [video.shown_at((n + 0.99) / 30) for n in range(60)] == list(range(60))

@@ -126,7 +126,7 @@ def test_html_is_small():
 
 
 @pytest.mark.parametrize("scale", [1.0, 255.0])
-def test_floats_from_zero_to_one_or_255_are_shown_as_they_are(scale):
+def test_floats_up_to_1_or_255_are_shown_unscaled(scale):
     pixels = gradient(32, 32)
     floats = (pixels / np.float32(255) * np.float32(scale)).astype(np.float32)
     (image,) = images_in(html_of(image=floats))

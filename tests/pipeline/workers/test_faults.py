@@ -63,7 +63,7 @@ except MemoryError as error:
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_shared_memory_works_without_dev_shm_or_the_error_names_it(hides):
+def test_shared_memory_works_without_dev_shm_or_names_it_in_the_error(hides):
     if not may_mount():
         pytest.skip("no file system may be mounted")
     program = LARGE.format(hides=hides)

@@ -54,7 +54,7 @@ def test_one_process_yields_the_items_of_the_iterator():
     assert not is_there(process), "that of a plain iteration ends with it"
 
 
-def test_all_kinds_of_values_match_those_without_workers():
+def test_all_kinds_of_values_match_with_and_without_workers():
     here, there = (hr.iterable(partial(picklable.rich, 50), number) for number in (0, 1))
     check_same(here, there)
 

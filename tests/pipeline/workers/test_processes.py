@@ -85,7 +85,7 @@ def exchanges(monkeypatch):
     return exchanges
 
 
-def test_worker_has_its_next_block_while_it_works(exchanges):
+def test_worker_receives_its_next_block_while_busy(exchanges):
     result = taken(rows(200).map(picklable.slow, num_processes=1))
     assert [example["n"] for example in result] == list(range(200))
     num_waiting = list(itertools.accumulate(-1 if n is None else 1 for _, n in exchanges))
@@ -284,7 +284,7 @@ def test_dead_worker_is_an_error_with_record_and_signal(function, words):
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
 
 
-def test_dead_worker_lends_no_memory():
+def test_dead_worker_provides_no_memory():
     [worker] = start_workers(1)
     worker.kill()
     with pytest.raises(WorkerEnded, match=str(-signal.SIGKILL)):

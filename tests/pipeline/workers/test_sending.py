@@ -70,7 +70,7 @@ def test_main_module_name_split_across_writes_is_detected():
     assert packing.functions().data is None
 
 
-def test_error_for_a_full_directory_names_it(monkeypatch):
+def test_error_names_the_full_directory(monkeypatch):
     def full(descriptor, data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

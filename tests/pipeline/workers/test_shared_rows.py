@@ -23,7 +23,7 @@ def read_from(arena, rows):
     return [Layout.read_from(arena, position) for position in rows.locations()]
 
 
-def test_rows_of_one_shape_are_contiguous_copies(arena):
+def test_rows_of_equal_shape_are_contiguous_copies(arena):
     rows = SharedRows(arena, {"x": Spec(F32, (None,)), "n": Spec(I64, ())}, 3, set())
     buffer = np.zeros(4, np.float32)
     for number in range(3):

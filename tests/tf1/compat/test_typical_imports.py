@@ -189,7 +189,7 @@ def errors():
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_typical_line_imports(errors, line):
+def test_typical_import_line_works(errors, line):
     assert errors[line] == ""
 
 
@@ -197,7 +197,7 @@ def test_enough_import_lines_are_tested():
     assert len(set(LINES)) == len(LINES) >= 140
 
 
-def test_names_missing_from_1_15_do_not_import():
+def test_names_missing_from_1_15_cannot_be_imported():
     program = """
 import headrace.tf1
 headrace.tf1.compat.install()

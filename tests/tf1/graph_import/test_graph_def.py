@@ -28,7 +28,7 @@ def names():
     return [op.name for op in tf.get_default_graph().get_operations()]
 
 
-def test_every_type_can_be_imported_unless_it_is_control_flow():
+def test_every_type_except_control_flow_can_be_imported():
     types = [name for name in defined_types() if definition_of(name).type == name]
     assert [
         name for name in types if maker_of(name, True) is None and not is_control_flow(name)
@@ -99,13 +99,13 @@ class TestNames:
         assert tf.import_graph_def(exported(small)) is None
         assert names() == ["import/a", "import/b/y", "import/b", "import/c"]
 
-    def test_taken_scope_gets_a_number(self):
+    def test_scope_name_in_use_gets_a_number(self):
         message = exported(small)
         tf.import_graph_def(message, name="x")
         tf.import_graph_def(message, name="x")
         assert names()[4:] == ["x_1/a", "x_1/b/y", "x_1/b", "x_1/c"]
 
-    def test_taken_names_without_a_scope_get_a_number(self):
+    def test_names_in_use_get_a_number_without_a_scope(self):
         message = exported(small)
         tf.import_graph_def(message, name="")
         (b,) = tf.import_graph_def(message, name="", return_elements=["b"])

@@ -97,7 +97,7 @@ class TestFiles:
         tf.train.import_meta_graph(str(tmp_path / "g"))
         assert tf.get_default_graph().get_tensor_by_name("c:0").shape == [3]
 
-    def test_missing_or_damaged_meta_graph_files_are_errors(self, tmp_path):
+    def test_missing_or_damaged_meta_graph_files_are_rejected(self, tmp_path):
         with pytest.raises(OSError, match="nope does not exist"):
             tf.train.import_meta_graph(tmp_path / "nope")
         (tmp_path / "bad").write_bytes(b"\xff\xfe what")

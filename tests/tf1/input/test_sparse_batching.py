@@ -189,7 +189,7 @@ def test_join_raises_the_error_of_an_invalid_sparse_tensor(pipeline, sparse, enq
         raise pipeline.failure
 
 
-def test_rank_mismatch_at_run_time_is_an_error_of_the_batch(pipeline, numbers):
+def test_rank_mismatch_at_run_time_fails_the_batch(pipeline, numbers):
     number = tf.cast(numbers(2), tf.int64)
     rank = tf.reshape(number + 1, [1])
     indices = tf.zeros(tf.concat([[1], tf.cast(rank, tf.int32)], 0), tf.int64)

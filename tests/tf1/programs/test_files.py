@@ -181,7 +181,7 @@ def imagenet_batch_inputs(data_files, batch_size, train, num_preprocess_threads=
 
 @pytest.mark.parametrize("train", [True, False])
 @pytest.mark.parametrize("num_readers", [1, 3])
-def test_imagenet_is_written_by_threads_and_read(tmp_path, train, num_readers):
+def test_imagenet_is_written_by_threads_and_read_back(tmp_path, train, num_readers):
     coord = tf.train.Coordinator()
     counts = [0] * 3
     threads = []

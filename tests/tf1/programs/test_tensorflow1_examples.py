@@ -139,7 +139,7 @@ def test_sounds_are_padded_by_a_feeding_thread():
     assert "pitches: 200 240 280 320 360" in output
 
 
-def test_images_and_masks_are_transformed_alike(tmp_path):
+def test_images_and_masks_are_transformed_identically(tmp_path):
     output = run("old_masks.py", tmp_path / "pairs", "--pairs", 8)
     assert "8 batches of (4, 48, 64, 3) and (4, 48, 64, 1)" in output
     assert int(re.search(r"agree in (\d+)%", output)[1]) > 80

@@ -19,7 +19,7 @@ def drain(kind, queue):
     return taken if kind.has_order else sorted(taken)
 
 
-def test_elements_come_out_one_by_one(kind):
+def test_elements_are_dequeued_one_by_one(kind):
     queue = kind.make()
     for number in range(3):
         queue.enqueue(kind.element(number))

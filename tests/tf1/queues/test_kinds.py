@@ -33,7 +33,7 @@ def test_elements_of_too_high_a_rank_stay_in_the_queue():
     assert queue.dequeue().shape == (1,) * 5
 
 
-def test_smallest_priority_comes_out_first():
+def test_smallest_priority_is_dequeued_first():
     queue = PriorityQueue(9, "string", shapes=())
     for priority, word in [(3, "c"), (-1, "a"), (2, "b")]:
         queue.enqueue((priority, word))

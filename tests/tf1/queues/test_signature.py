@@ -36,7 +36,7 @@ def test_arrays_of_every_type_and_shape_round_trip(dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_rows_of_a_batch_come_out_as_elements(dtype):
+def test_rows_of_a_batch_are_dequeued_as_elements(dtype):
     array = (np.arange(6 * 50) % 3).astype(dtype).reshape(6, 50)
     queue = FIFOQueue(-1, dtype, shapes=(50,))
     queue.enqueue_many(array)
@@ -86,7 +86,7 @@ def test_convertible_value_is_converted(dtype, value, expected):
         (np.array([], object), []),
     ],
 )
-def test_strings_come_out_as_bytes(value, expected):
+def test_strings_are_dequeued_as_bytes(value, expected):
     taken = through("string", value)
     assert taken.tolist() == expected if isinstance(taken, np.ndarray) else taken == expected
 
@@ -108,7 +108,7 @@ def test_array_subclass_is_enqueued_as_a_plain_array():
     assert type(through("float64", np.ones((2, 2)).view(np.matrix))) is np.ndarray
 
 
-def test_several_components_come_out_as_a_list():
+def test_several_components_are_dequeued_as_a_list():
     queue = FIFOQueue(3, ["uint8", "string"], shapes=[(2,), ()])
     queue.enqueue((np.array([1, 2], np.uint8), "a"))
     queue.enqueue_many([[[3, 4], [5, 6]], ["b", "c"]])

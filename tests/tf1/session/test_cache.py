@@ -48,7 +48,7 @@ class TestPrograms:
         monkeypatch.setattr(Lowering, "lower", count)
         return counts
 
-    def test_unused_programs_are_compiled_again_and_others_are_not(self, lowered):
+    def test_only_rarely_used_programs_are_compiled_again(self, lowered):
         x = tf.placeholder(tf.int32, [])
         often, parts = x + 1, [x * number for number in range(4 * SIZE)]
         with tf.Session() as session:

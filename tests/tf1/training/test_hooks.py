@@ -111,7 +111,7 @@ class TestSummarySaverHook:
 
 
 class TestCheckpointSaverHook:
-    def test_checkpoints_are_saved_at_first_at_intervals_and_at_the_end(self, count, tmp_path):
+    def test_checkpoints_are_saved_at_the_start_at_intervals_and_at_the_end(self, count, tmp_path):
         hook = tf.train.CheckpointSaverHook(
             str(tmp_path), save_steps=2, saver=tf.train.Saver(), checkpoint_basename="m"
         )

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn group_can_be_mounted_under_another_name_in_a_container() {
+    fn cgroup_can_be_mounted_elsewhere_in_a_container() {
         let files = [
             ("proc/meminfo", MEMINFO),
             ("proc/self/cgroup", "4:memory:/docker/0123\n"),

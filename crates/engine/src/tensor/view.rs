@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_become_pixels_of_every_type() {
+    fn planes_are_interleaved_into_pixels_of_every_type() {
         let pixels = |tensor: &Tensor| {
             let dims = [Dim { length: 2, step: 1 }, Dim { length: 3, step: 2 }];
             View::new(0, dims).of(tensor, Shape::new(&[2, 3])).unwrap()

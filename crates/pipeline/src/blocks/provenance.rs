@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_one_file_take_little_memory() {
+    fn records_of_one_file_use_little_memory() {
         let one = file(0);
         let run = Provenance::Run(Arc::clone(&one), 1 << 40);
         let mut builder = ProvenanceBuilder::default();

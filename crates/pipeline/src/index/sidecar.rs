@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_round_trip_and_are_checked() {
+    fn tables_of_other_kinds_round_trip_and_are_verified() {
         let mut bytes = Vec::new();
         write_tables(&mut bytes, "video", &identity(9), 3, b"tables").unwrap();
         let (header, tables) = open_tables(&bytes.clone().into()).unwrap();

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_shape_are_stored_contiguously() {
+    fn rows_of_equal_shape_are_stored_contiguously() {
         for rows in [
             [vector(&[1, 2, 3, 4, 5]), vector(&[6, 7, 8, 9, 10])],
             [Tensor::scalar(1.5_f32), Tensor::scalar(2.5_f32)],

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_padded_however_a_block_stores_them() {
+    fn lists_are_padded_for_every_block_layout() {
         for (padding, width) in
             [((1, &[][..]), 3), ((8, &[][..]), 8), ((3, &[][..]), 3), ((1, &[2, 5][..]), 5), ((1, &[2][..]), 3)]
         {
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stay_separate_however_a_block_stores_them() {
+    fn rows_stay_separate_for_every_block_layout() {
         let collate = |pad_to, adds_empty| Collate {
             pad_to,
             layouts: vec![Layout::Apart { adds_empty }],
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_split_however_they_are_stored() {
+    fn batches_are_split_for_every_block_layout() {
         for rows in held(3) {
             let rows = Unbatch.apply(rows).unwrap().gather().unwrap();
             assert_eq!(rows.columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);

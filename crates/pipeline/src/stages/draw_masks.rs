@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn triangle_contains_the_pixels_whose_centres_it_contains() {
+    fn triangle_covers_pixels_whose_centres_are_inside() {
         let expected = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]];
         assert_eq!(masks(&[1, 6, 0, 0, 20, 20, 0, 20], 4, 4), expected);
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn outlines_that_are_cut_short_are_rejected() {
+    fn truncated_outlines_are_rejected() {
         for numbers in [&[1][..], &[1, 6, 0, 0], &[-1, 2, 5], &[2, 2, 0, 0]] {
             assert!(drawn(numbers, Canvas { height: 3, width: 4 }).is_err());
         }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_packed_however_a_block_stores_them() {
+    fn lists_are_packed_for_every_block_layout() {
         let inner = Column::Ragged(Ragged::new(numbers(&[6]), vec![2, 4, 6]));
         let columns = [
             Column::Each([numbers(&[2, 2]), numbers(&[0]), numbers(&[1, 2])].into()),

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_begin_where_documents_do() {
+    fn segments_start_at_document_boundaries() {
         let mut documents = DocumentEnds::default();
         [3, 4, 9].into_iter().for_each(|end| documents.push(end).unwrap());
         let segments = |start, length| {

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn fill_level_is_a_mean() {
+    fn fill_level_is_averaged() {
         let meter = Meter::default();
         assert_eq!(meter.fill(), None);
         meter.note_fill(1, 4);

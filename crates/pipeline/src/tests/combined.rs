@@ -23,7 +23,7 @@ fn shuffled(input: Arc<Plan>, seed: u64) -> Arc<Plan> {
 }
 
 #[test]
-fn all_lines_of_files_are_shuffled() {
+fn lines_of_all_files_are_shuffled() {
     let directory = Directory::new();
     let plan = shuffled(directory.lines(&LENGTHS), 3);
     let (first, second) = (result(&plan, 0), result(&plan, 1));
@@ -155,7 +155,7 @@ fn cache_replays_a_whole_pass() {
 }
 
 #[test]
-fn results_can_arrive_in_the_order_in_which_tasks_end() {
+fn results_can_arrive_in_completion_order() {
     let directory = Directory::new();
     let plan = map(directory.lines(&LENGTHS), vec![]);
     for num_threads in [1, 2, 8] {

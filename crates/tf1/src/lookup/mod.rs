@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn key_has_one_value() {
+    fn conflicting_values_for_a_key_are_rejected() {
         let table = Table::new(DType::String, DType::Int64).unwrap();
         let text = table.fill(strings(&["a", "a"]), numbers(&[1, 2])).unwrap_err();
         assert!(text.message().ends_with("Key a has 1 and trying to add value 2"));

@@ -267,7 +267,7 @@ def test_closing_one_rank_does_not_stop_the_others(directory, closing):
     assert [results[number] for number in others] == [wanted[number][:-1] for number in others]
 
 
-def test_slow_rank_holds_the_others_within_a_few_batches(directory):
+def test_slow_rank_keeps_the_others_within_a_few_batches(directory):
     shards = shards_of("epochs", 2)
     with running(directory, "epochs", shards, each={1: {"pause": 0.05}}) as ranks:
         ranks[1].wait_for(20)
@@ -280,7 +280,7 @@ def test_slow_rank_holds_the_others_within_a_few_batches(directory):
     check(directory, "epochs", shards, results)
 
 
-def test_wait_for_a_slow_rank_names_it(directory):
+def test_dump_of_waits_names_the_slow_rank(directory):
     pipelines = [rank_program.pipelines(directory, rank, 2)["epochs"] for rank in range(2)]
     with shared_ranks(pipelines) as iterations:
         for batches in iterations:

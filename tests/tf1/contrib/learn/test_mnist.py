@@ -152,7 +152,7 @@ class TestBatches:
         assert numbers_of(batches[2][0]) == [10, 11, 0, 1, 2]
         assert data.epochs_completed == 1
 
-    def test_epoch_counts_once_the_next_batch_is_read(self, directory):
+    def test_epoch_is_counted_once_the_next_batch_is_read(self, directory):
         data = read(directory).train
         counts = []
         for _ in range(4):

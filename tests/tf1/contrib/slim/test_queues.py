@@ -29,7 +29,7 @@ def test_blocks_cannot_be_nested():
         pass
 
 
-def test_end_of_the_input_is_not_an_error_of_the_block():
+def test_end_of_the_input_does_not_fail_the_block():
     number = tf.train.range_input_producer(2, num_epochs=1, shuffle=False).dequeue()
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())

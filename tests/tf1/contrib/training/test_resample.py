@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 training = tf.contrib.training
 
 
-def test_copies_appear_at_their_rates_and_in_rounds():
+def test_copies_appear_in_rounds_at_their_rates():
     tf.set_random_seed(7)
     rates = np.array([0, 0.5, 1, 3, 100], np.float32)
     numbers, words = training.resample_at_rate([tf.range(5), tf.as_string(tf.range(5))], rates)

@@ -23,7 +23,7 @@ def numbers(limit, num_epochs=1):
     return tf.train.range_input_producer(limit, num_epochs, shuffle=False).dequeue()
 
 
-def test_batch_contains_one_bucket():
+def test_batch_contains_examples_of_one_bucket():
     number = numbers(12)
     which, batch = training.bucket([number], number % 3, 2, 3)
     assert batch[0].shape.as_list() == [2]
@@ -197,7 +197,7 @@ def sequences(lengths, num_epochs=1):
 
 
 class TestSequences:
-    def test_sequences_are_cut_and_keep_their_state(self):
+    def test_sequences_are_split_and_keep_their_state(self):
         lengths = [1, 5, 2, 4, 3]
         number, steps = sequences(lengths)
         batch = training.batch_sequences_with_states(
@@ -333,7 +333,7 @@ class TestSequences:
             coord.request_stop()
             coord.join(threads)
 
-    def test_sequences_with_equal_keys_become_unique(self):
+    def test_sequences_with_equal_keys_get_unique_keys(self):
         _, steps = sequences([1, 1, 1, 1])
         batch = training.batch_sequences_with_states(
             tf.constant("same"),

@@ -154,7 +154,7 @@ def files(photo, saved):
     [(name, damage, texts) for name, _, damage, texts in DAMAGES],
     ids=[f"{name}-{what}" for name, what, *_ in DAMAGES],
 )
-def test_error_for_a_damaged_file_has_its_cause_and_a_remedy(run, files, name, damage, texts):
+def test_error_for_a_damaged_file_includes_cause_and_remedy(run, files, name, damage, texts):
     file = damage(files[name])
     pattern = ".*".join(map(re.escape, texts))
     image = DECODERS[name](file)

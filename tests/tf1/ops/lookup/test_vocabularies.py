@@ -97,7 +97,7 @@ class TestFiles:
             session.run(table.initializer)
         assert session.run(table.size()) == 0
 
-    def test_missing_or_short_vocabularies_are_errors(self, session, vocabulary):
+    def test_missing_or_short_vocabularies_are_rejected(self, session, vocabulary):
         missing = lookup.index_table_from_file(f"{vocabulary}.not")
         with pytest.raises(tf.errors.NotFoundError, match=r"words.txt.not"):
             session.run(missing.init)

@@ -48,7 +48,7 @@ def test_sparse_tensor_values_are_cast():
         (tf.to_complex128, "ToComplex128", tf.complex128),
     ],
 )
-def test_short_casts_have_their_types_and_names(function, name, dtype):
+def test_cast_shortcuts_have_the_expected_types_and_names(function, name, dtype):
     result = function(tf.placeholder(tf.int8))
     assert (result.op.name, result.dtype) == (name, dtype)
 

@@ -89,7 +89,7 @@ def test_piecewise_constant_includes_each_boundary_in_the_preceding_phase():
     assert at_steps(lambda step: tf.train.piecewise_constant_decay(step, [], [0.5])) == [0.5] * 4
 
 
-def test_decayed_rate_has_the_type_of_the_initial_rate_and_the_name():
+def test_decayed_rate_keeps_the_type_and_has_the_requested_name():
     rate = tf.train.exponential_decay(tf.constant(0.1, tf.float64), 3, 10, 0.5, name="rate")
     assert (rate.name, rate.dtype, rate.shape) == ("rate:0", tf.float64, ())
 

@@ -20,7 +20,7 @@ def waiting(function):
     return waiting_call(function, "staging area")
 
 
-def test_elements_come_out_in_order(session):
+def test_elements_are_returned_in_order(session):
     area, number = StagingArea([tf.int32, tf.string]), tf.placeholder(tf.int32, [])
     put, get = area.put([number, tf.as_string(number)]), area.get()
     for n in range(3):
@@ -84,7 +84,7 @@ def test_put_waits_for_capacity(session, limit):
     assert session.run(get) == [2]
 
 
-def test_queue_can_have_the_shared_name_of_an_area(session):
+def test_queue_and_area_can_use_the_same_shared_name(session):
     area = StagingArea([tf.int32], shared_name="s")
     queue = tf.FIFOQueue(1, tf.int32, [()], shared_name="s")
     session.run([queue.enqueue(1), area.put([tf.constant(2)])])

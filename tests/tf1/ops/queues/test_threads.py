@@ -47,7 +47,7 @@ def consume(session, kind, queue, n):
 
 
 @pytest.mark.parametrize("capacity", [1, 7, -1])
-def test_each_element_comes_out_once_with_its_components(kind, sess, capacity):
+def test_each_element_is_dequeued_once_with_its_components(kind, sess, capacity):
     if kind.is_priority and capacity == 1:
         capacity = 5  # a batch has to fit
     queue = kind.make(capacity, ["int32", "int32"], [(), (5,)])

@@ -78,7 +78,7 @@ def test_limits_mean_and_deviation_shift_and_scale_the_numbers(run):
         np.testing.assert_allclose(moved, standard * 0.5 + 3.0, rtol=1e-6)
 
 
-def test_distributions_have_their_moments(run):
+def test_moments_match_the_distribution(run):
     size = [100_000]
     uniform, normal, truncated = run(
         [f(size, seed=1) for f in (tf.random_uniform, tf.random_normal, tf.truncated_normal)]

@@ -117,7 +117,7 @@ class TestReading:
 
 
 class TestCounts:
-    def test_file_counts_once_its_end_is_reached(self, kind, files, reading):
+    def test_file_is_counted_once_its_end_is_reached(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         counts = []
         for _ in files.records:
@@ -130,7 +130,7 @@ class TestCounts:
         one.error()
         assert one.counts() == (len(files.records), 3)
 
-    def test_file_counts_when_read_up_to_reaches_its_end(self, kind, files, reading):
+    def test_file_is_counted_when_read_up_to_reaches_its_end(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         one.read_up_to(4)
         assert one.counts() == (len(files.expected[0]), 1)
@@ -277,7 +277,7 @@ class TestNames:
             with pytest.raises(IAE, match=text):
                 session.run(kind.make().read(queue))
 
-    def test_file_names_can_be_vectors_of_one(self, kind, files):
+    def test_file_name_can_be_a_vector_of_one_element(self, kind, files):
         queue = tf.FIFOQueue(3, [tf.string])
         read = kind.make().read(queue.queue_ref)
         with tf.Session() as session:

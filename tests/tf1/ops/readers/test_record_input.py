@@ -76,7 +76,7 @@ def test_batch_can_span_epochs(session, pattern):
     assert sorted(results) == sorted(RECORDS * 6)
 
 
-def test_records_are_dealt_to_several_batches(session, pattern):
+def test_records_are_distributed_to_several_batches(session, pattern):
     dealt = RecordInput(pattern, 5, 100, batches=2, name="input").get_yield_op()
     assert [len(batch) for batch in dealt] == [5, 5]
     assert dealt[0][0].shape.as_list() == []
@@ -114,7 +114,7 @@ def test_many_threads_receive_each_record_once(session, pattern):
     assert sorted(results) == sorted(RECORDS * 4)
 
 
-def test_missing_files_and_empty_files_are_errors(session, tmp_path):
+def test_missing_and_empty_files_are_rejected(session, tmp_path):
     with pytest.raises(tf.errors.NotFoundError, match=r"Found no files at .*nothing"):
         session.run(RecordInput(tmp_path / "nothing").get_yield_op())
     write(tmp_path / "empty", 0, 0)

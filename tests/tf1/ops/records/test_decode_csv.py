@@ -24,7 +24,7 @@ def strings(count):
 
 
 class TestColumns:
-    def test_columns_have_the_types_of_defaults_and_the_shape_of_records(self, run):
+    def test_column_types_follow_the_defaults_and_shapes_follow_the_records(self, run):
         records = tf.placeholder(tf.string, [None, 2])
         defaults = [[1.5], 2, "x", tf.constant([], tf.int64), np.float64(0)]
         columns = tf.decode_csv(records, defaults)

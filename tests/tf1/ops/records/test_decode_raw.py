@@ -131,7 +131,7 @@ class TestFixedLength:
             (b"\xff", tf.int64, False, 8, [-(2**56)]),
         ],
     )
-    def test_strings_are_cut_and_padded_to_the_fixed_length(
+    def test_strings_are_truncated_and_padded_to_the_fixed_length(
         self, run, strings, dtype, little_endian, length, expected
     ):
         numbers = tf.compat.v2.io.decode_raw(strings, dtype, little_endian, length)

@@ -41,7 +41,7 @@ def test_serialized_bytes_match_tensorflow(run):
     assert run(tf.serialize_tensor(True)) == b'\x08\x0a\x12\0"\x01\x01'
 
 
-def test_operations_have_their_types_shapes_and_names():
+def test_operations_have_the_expected_types_shapes_and_names():
     parsed = tf.parse_tensor(tf.placeholder(tf.string), "float32")
     assert (parsed.op.name, parsed.dtype, parsed.shape.rank) == ("ParseTensor", tf.float32, None)
     serialized = tf.io.serialize_tensor(parsed)

@@ -16,7 +16,7 @@ def ragged(values=(1, 2, 3), splits=(0, 2, 2, 3)):
     return tf.RaggedTensor.from_row_splits(tf.constant(values), splits)
 
 
-def test_fetched_value_has_the_parts_of_the_tensor(session):
+def test_fetched_value_contains_all_parts_of_the_tensor(session):
     tensor = ragged()
     value = session.run({"r": tensor})["r"]
     assert value.to_list() == [[1, 2], [], [3]]

@@ -86,7 +86,7 @@ class TestRefusals:
         ):
             self.refused(session, tf.deserialize_many_sparse(strings, tf.int32), match)
 
-    def test_deserializing_other_types_and_ranks_is_rejected(self, session):
+    def test_deserializing_to_a_different_type_or_rank_is_rejected(self, session):
         rows = tf.serialize_many_sparse(matrix())
         wrong = tf.deserialize_many_sparse(rows, tf.int64)
         self.refused(session, wrong, "Requested SparseTensor of type int64")

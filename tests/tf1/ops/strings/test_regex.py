@@ -56,7 +56,7 @@ def test_non_text_bytes_pass_through(run, hidden):
 
 
 @pytest.mark.timeout(20)
-def test_no_pattern_makes_a_search_slow(run, hidden):
+def test_patterns_that_would_backtrack_are_fast(run, hidden):
     text = "a" * 5_000 + "!"
     for pattern in ("(a+)+$", "(a|a)*b", "(a*)*(a*)*b", "(.*a){20}$"):
         assert run(tf.regex_replace(text, pattern, "x")) == text.encode()

@@ -87,7 +87,7 @@ def test_shapes_are_checked_when_known(run, hidden):
 
 
 @given(st.lists(st.binary(max_size=9)), st.binary(min_size=1, max_size=2), st.integers(-1, 3))
-def test_words_are_split_like_in_python(strings, separator, limit):
+def test_words_are_split_as_in_python(strings, separator, limit):
     with tf.Graph().as_default(), tf.Session() as session:
         source = tf.constant(strings, tf.string, [len(strings)])
         parts = tf.strings.split(source, sep=separator, maxsplit=limit)

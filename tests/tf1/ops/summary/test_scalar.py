@@ -60,7 +60,7 @@ def test_tag_contains_the_scope_and_the_family(run, name, family, operation, tag
     assert [value.tag for value in values_of(run(summary))] == [tag]
 
 
-def test_taken_name_gets_a_number(run):
+def test_name_in_use_gets_a_number(run):
     summaries = [tf.summary.scalar("a", 1.0) for _ in range(2)]
     assert [values_of(value)[0].tag for value in run(summaries)] == ["a", "a_1"]
 

@@ -77,7 +77,7 @@ def test_both_classes_have_the_same_attributes():
     assert names(tf.Variable(1)) == names(ops.Variable(1))
 
 
-def test_core_functions_lack_arguments_without_effect_in_tensorflow_1():
+def test_core_functions_omit_arguments_without_effect_in_tensorflow_1():
     only_here = {
         *("caching_device", "variable_def", "expected_shape", "import_scope", "use_resource"),
         *("synchronization", "aggregation", "partitioner", "custom_getter"),

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn sounds_that_are_too_short_are_errors() {
+    fn sounds_that_are_too_short_are_rejected() {
         let text = error_text(&kernel(true), &[samples(vec![0.0; 128])]);
         assert!(text.contains("got 128 samples, expected more than half of n_fft (128)"), "{text}");
         let text = error_text(&kernel(false), &[samples(vec![0.0; 255])]);

@@ -45,7 +45,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn keys_determine_the_order() {
+    fn random_keys_determine_the_order_of_operations() {
         let image = Tensor::from_values(Shape::new(&[1, 2, 1]), vec![100_u8, 200]).unwrap();
         let numbers = |values: [f32; 4]| Tensor::from_values(Shape::new(&[4]), values.to_vec()).unwrap();
         let jittered = |keys| {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn center_is_kept() {
+    fn central_crop_keeps_the_center() {
         let resized = run_one(&ResizeWithCropOrPad, &with_numbers(image(4, 2), &[1, 5])).unwrap();
         assert_eq!(resized.values::<i32>().unwrap(), [0, 2, 3, 0, 0]);
         let half = CentralCrop::from_attrs(&attrs([("central_fraction", Attr::Float(0.5))])).unwrap();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_headers_are_errors() {
+    fn truncated_headers_are_rejected() {
         for file in [b"".as_slice(), b"BM", b"\xff\xd8\xff", b"II*\0", b"\x89PNG\r\n\x1a\n\0", b"GIF89a\0\0\0\0"] {
             assert!(size_of(file).is_err(), "{file:?}");
         }

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn values_can_be_in_the_field_of_their_type() {
+    fn values_are_read_from_the_field_of_their_type() {
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2a\x08\0\0\x80?\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2d\0\0\x80?\x2d\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float64, &[], b"\x31\0\0\0\0\0\0\0@").values::<f64>().unwrap(), [2.0]);

@@ -25,7 +25,7 @@ mod tests {
     use crate::tensor::Tensor;
 
     #[test]
-    fn specialised_kernel_receives_only_its_other_input() {
+    fn specialised_kernel_receives_only_its_non_constant_input() {
         let mut example = Example::default();
         let two = example.builder.constant(Tensor::scalar(2_i64));
         let fed = example.builder.feed();

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_a_step_does_not_change_other_holders_of_the_tensor() {
+    fn adding_a_step_does_not_change_other_references_to_the_tensor() {
         let floats = cast(&source(DType::UInt8, &[7; MIN_ELEMENTS]), DType::Float32).unwrap();
         let shared = floats.clone();
         let more = then(floats, Step::add(1.0));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_arrays_have_their_lengths() {
+    fn byte_arrays_keep_their_lengths() {
         assert!(are_texts(&[1, 0, 0, 0, b'a', 0, 0, 0, 0], 2));
         assert!(!are_texts(&[1, 0, 0, 0, b'a', 0], 1));
         assert!(!are_texts(&[2, 0, 0, 0, b'a'], 1));

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checkpoint_lists_the_buffered_rows_and_the_positions_to_read_them_from() {
+    fn checkpoint_lists_buffered_rows_and_their_source_positions() {
         let checkpoints: Vec<_> = (0..40).map(|number| Checkpoint::new([number], [])).collect();
         let arrivals = || (0..40_u64).map(|number| (10 * number, &checkpoints[number as usize]));
         let waiting = |rows: &[u64]| {

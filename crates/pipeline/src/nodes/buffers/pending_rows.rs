@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn block_with_few_pending_rows_takes_little_memory() {
+    fn block_with_few_pending_rows_uses_little_memory() {
         let budget = Budget::new(usize::MAX);
         let mut pending = PendingRows::default();
         let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();

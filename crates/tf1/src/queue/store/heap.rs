@@ -76,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_priorities_have_the_order_of_the_cpp_standard_library() {
+    fn equal_priorities_are_ordered_like_the_cpp_standard_library() {
         let mut heap = Heap::default();
         (0..10).for_each(|id| heap.push(element(7, id)));
         assert_eq!(ids(&mut heap), [0, 2, 6, 9, 8, 5, 7, 4, 1, 3]);
     }
 
     #[test]
-    fn smaller_priorities_come_out_first_including_negative_ones() {
+    fn smaller_priorities_are_dequeued_first_including_negative_ones() {
         let mut heap = Heap::default();
         [5, -3, 9, 0, i64::MIN, i64::MAX].iter().for_each(|priority| heap.push(element(*priority, *priority)));
         assert_eq!(ids(&mut heap), [i64::MIN, -3, 0, 5, 9, i64::MAX]);

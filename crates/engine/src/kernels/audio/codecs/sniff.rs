@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_rejected_by_name() {
+    fn unsupported_formats_are_rejected_by_name() {
         for (bytes, text) in [
             (
                 &b""[..],

@@ -321,7 +321,7 @@ pub mod tests {
     }
 
     #[test]
-    fn wrong_lengths_are_errors() {
+    fn wrong_lengths_are_rejected() {
         let file = wav(1, 1, 16, &[1, 0, 2, 0, 3, 0]);
         let text = "WAV: the data chunk should have 6 bytes, but only 5 are left; the file is cut short, or its header";
         assert!(error_of(&file[..file.len() - 1]).starts_with(text), "{}", error_of(&file[..file.len() - 1]));

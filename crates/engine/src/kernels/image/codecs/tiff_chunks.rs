@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_starts_at_a_byte() {
+    fn each_row_starts_at_a_byte_boundary() {
         let samples = |bits, width, rows: &[u8]| {
             let chunks = Chunks {
                 contents: rows,

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_side_fills_the_size() {
+    fn longer_side_fills_the_target_size() {
         for (image, height, width, expected) in [
             ([10, 5, 1], 8, 8, [8, 4, 0, 2]),
             ([5, 10, 1], 9, 4, [2, 4, 3, 0]),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_the_shape_of_the_records_and_defaults_for_missing_fields() {
+    fn columns_match_the_records_and_use_defaults_for_missing_fields() {
         let records = ["1,a", ",NA", "NA,\"\"", "4,\"NA\""].map(|record| Bytes::from_static(record.as_bytes()));
         let records = Tensor::strings(Shape::new(&[2, 2]), records.to_vec()).unwrap();
         let inputs = [records, Tensor::scalar(7_i64), Tensor::string("z")];

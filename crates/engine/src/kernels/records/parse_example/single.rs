@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_features_have_their_shapes() {
+    fn dense_features_have_the_requested_shapes() {
         let bytes = example(&[("f", floats(&[1.0, 2.0, 3.0, 4.0])), ("i", int64s(&[7])), ("s", strings(&[b"xy"]))]);
         let kernel = kernel(
             &[],
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_feature_has_its_default() {
+    fn missing_feature_uses_its_default() {
         let kernel = kernel(&[], &[("a", DType::Int64, &[Some(2)])]);
         for bytes in [example(&[]), Bytes::new(), example(&[("a", vec![])])] {
             let default = vector(&[8_i64, 9]);
