@@ -48,7 +48,7 @@ def test_all_variants_yield_each_example_once(name, arguments):
     assert WORKLOADS[name].difference([chosen.count, *chosen.sums], sums) == ""
 
 
-def test_all_lines_of_a_slow_disk_are_read():
+def test_all_lines_on_a_slow_disk_are_read():
     arguments = ["--files", "3", "--blocks", "2", "--readers", "2", "--milliseconds", "0.1"]
     figures = figures_of("disk", *arguments)
     lines = 3 * 2 * 4_096 // 16

@@ -80,7 +80,7 @@ def test_a_dataset_without_a_length_needs_a_sampler(options):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_index_out_of_range_is_named_with_the_length(workers):
+def test_error_for_an_index_out_of_range_names_the_length(workers):
     loader = DataLoader(list(range(10)), sampler=[3, 12], num_workers=workers)
     batches = iter(loader)
     next(batches)

@@ -305,7 +305,7 @@ def test_draws_of_a_batch_depend_on_its_number(items_of):
     assert [batch["noise"].tolist() for batch in again] == results[2:]
 
 
-def test_uniform_draws_over_examples_are_uniform():
+def test_native_draws_are_uniform_over_examples():
     drawn = hr.native(lambda example: {"x": hr.ops.random_uniform([])})
     pipeline = hr.arrays({"number": np.arange(20_000)}).map(drawn, seed=3).batch(20_000)
     counts = np.histogram(next(iter(pipeline))["x"], 20, (0.0, 1.0))[0]

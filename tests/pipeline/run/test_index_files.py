@@ -360,7 +360,7 @@ def test_window_over_blocks_is_rejected_with_index_off(data, kind):
     assert over_blocks(source, data)[0]
 
 
-def test_cached_borders_are_not_used_with_index_off(tmp_path):
+def test_cached_block_borders_are_ignored_with_index_off(tmp_path):
     write_tfrecords(tmp_path / "a", NUMBERS)
     pipe = hr.tfrecords(tmp_path / "a").shuffle(**BLOCKS)
     first, outputs = examples(pipe)

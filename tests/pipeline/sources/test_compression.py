@@ -275,7 +275,7 @@ def test_error_names_an_unsupported_format(tmp_path, name, data, what):
     assert texts(hp.text_lines(path)) == [b"one"]
 
 
-def test_fixed_length_records_are_not_decompressed_if_compression_is_none(tmp_path):
+def test_fixed_length_records_are_not_decompressed_with_compression_none(tmp_path):
     data = gzip.compress(b"abcd", mtime=0)
     (tmp_path / "a").write_bytes(data)
     rows = hp.fixed_length_records(tmp_path / "a", 1, compression=None)

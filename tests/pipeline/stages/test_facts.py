@@ -104,7 +104,7 @@ def is_stated_by(kind, fact):
     )
 
 
-def test_facts_of_effects_and_origins_are_all_tested():
+def test_every_effect_and_origin_fact_is_tested():
     assert {effect: tuple(facts) for effect, facts in OF_EFFECTS.items()} == stage._FACTS_OF
     assert {origin: tuple(facts) for origin, facts in OF_ORIGINS.items()} == source._FACTS_OF
 

@@ -145,7 +145,7 @@ def test_pictures_without_finite_values_are_shown():
     assert image.max() == 0
 
 
-def test_damaged_image_shows_the_reason():
+def test_reason_is_shown_for_a_damaged_image():
     html = html_of(data=encoded(gradient(40, 60))[:60])
     assert images_in(html) == []
     assert "cannot be decoded" in html

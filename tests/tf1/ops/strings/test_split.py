@@ -26,7 +26,7 @@ def rows(value):
         ({"sep": ""}, [[b"a", b" ", b"b", b",", b" ", b" ", b"c"], [], [b" ", b"d", b" "]]),
     ],
 )
-def test_any_delimiter_byte_splits(run, options, expected):
+def test_each_delimiter_byte_splits_strings(run, options, expected):
     assert rows(run(tf.string_split(["a b,  c", "", " d "], **options))) == expected
 
 
