@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy.typing as npt
 
 from headrace.core.errors import OutOfRangeError
+from headrace.core.repr_prefix import printable, printable_lines
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.lengths import length_of
@@ -265,7 +266,7 @@ class Pipeline(
             if chain_specs is None
             else [f"component {name!r}: {spec!r}" for name, spec in chain_specs.items()]
         )
-        return "\n".join([*lines, *options, *components])
+        return printable_lines("\n".join([*lines, *options, *components]))
 
     def show(self, n: int = 4, tokenizer: Any = None) -> "Examples":
         """Reads the first examples and returns an object that shows them.
@@ -742,7 +743,7 @@ class Pipeline(
         return hash(self._stages)
 
     def __repr__(self) -> str:
-        return f"Pipeline({', '.join(str(stage) for stage in self._stages)})"
+        return printable(f"Pipeline({', '.join(str(stage) for stage in self._stages)})")
 
     @property
     def _is_growing(self) -> bool:

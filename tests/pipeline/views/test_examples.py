@@ -275,6 +275,38 @@ def test_non_finite_values_are_counted():
     assert "no finite values" in html_of(weights=np.full(100, np.nan))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.full(40, 1_700_000_000_000_000),
+        np.full(40, 2**64 - 1, np.uint64),
+        np.full(40, 5e-324),
+        np.full(40, 16_777_217, np.float32),
+        np.full(40, 1e308),
+    ],
+)
+def test_equal_numbers_become_a_histogram_with_one_bar(value):
+    html = html_of(x=value)
+    assert html.count("<rect") == 1
+    assert f"{value[0]:.4g} to {value[0]:.4g}, mean {value[0]:.4g}" in html
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([-1e308, 1e308] * 20),
+        np.array([-(2**63), 2**63 - 1] * 20),
+        1_700_000_000_000_000_000 + np.array([0, 1] * 20),
+        np.array([2**64 - 2, 2**64 - 1] * 20, np.uint64),
+        np.array([0, 5e-324] * 20),
+        np.array([False, True] * 20),
+    ],
+)
+def test_extreme_numbers_become_a_histogram_with_both_ends(value):
+    heights = re.findall(r'<rect x="(\d+)" y="0"', html_of(x=value))
+    assert heights == ["0", "186"]
+
+
 def test_bytes_are_shown_as_text_or_in_hexadecimal():
     assert "grüße" in html_of(text="grüße".encode())
     assert "00 01 ff" in html_of(raw=b"\x00\x01\xff")
@@ -299,6 +331,40 @@ def test_large_batches_show_their_first_rows():
     html = hr.arrays({"x": list(range(40))}).batch(40).show(1)._repr_html_()
     assert html.count("Row ") == 16
     assert "the first 16 of 40" in html
+
+
+def test_joined_lists_are_shown_row_by_row():
+    examples = [{"tokens": np.arange(n), "image": gradient(9, 9)[:n], "x": n} for n in (8, 1, 9)]
+    pipe = hr.iterable(examples).batch(3, ragged="offsets")
+    lines = repr(pipe.show(1)).splitlines()
+    assert "  tokens.values: int64 (18,)" in lines
+    rows = lines.index("  row 1")
+    assert lines[rows : rows + 5] == [
+        "  row 1",
+        "    tokens: int64 (1,), [0]",
+        "    image: uint8 (1, 9, 3), 0 to 0, mean 0",
+        "    x: int64, 1",
+        "  row 2",
+    ]
+    assert "row 3" not in repr(pipe.show(1))
+    html = pipe.show(1)._repr_html_()
+    assert len(images_in(html)) == 2
+    assert "Whole batch" not in html
+
+
+@pytest.mark.parametrize("lengths", [(), (0,), (0, 0)])
+def test_empty_joined_lists_are_rows(lengths):
+    examples = [{"tokens": np.arange(n), "x": n} for n in (*lengths, 1)]
+    shown = hr.iterable(examples).batch(3, ragged="offsets").show(1)
+    assert repr(shown).count("  row ") == len(examples)
+
+
+def test_values_with_changed_offsets_are_shown_as_they_are():
+    def half(batch):
+        return {**batch, "tokens.values": batch["tokens.values"][:2]}
+
+    pipe = hr.iterable([{"tokens": [1, 2]}, {"tokens": [3]}]).batch(2, ragged="offsets").map(half)
+    assert "    tokens.values: int64, 2" in repr(pipe.show(1))
 
 
 def test_components_without_rows_are_shown_for_the_whole_batch():
@@ -340,4 +406,20 @@ def test_names_and_values_cannot_become_markup(text):
         sources = [value for name, value in made.attributes if name in ("src", "href")]
         assert sources
         assert all(value.startswith("data:") for value in sources)
-    assert "\x1b" not in repr(pipe.show(1))
+    for shown in (pipe.show(1), pipe.batch(1).show(1), pipe.map(lambda e: e), iter(pipe)):
+        assert "\x1b" not in repr(shown)
+
+
+def test_descriptions_escape_the_names_of_arrays():
+    pipe = hr.arrays({"\x1b[31m": [1]})
+    assert "\\x1b[31m: int64" in repr(pipe)
+    assert "\\x1b[31m: int64" in pipe.describe()
+
+
+def test_names_of_functions_are_escaped():
+    def function(example):
+        return example
+
+    function.__qualname__ = "\x1b[31m"
+    with iter(hr.arrays({"x": [1]}).map(function)) as batches:
+        assert "map(\\x1b[31m)" in repr(batches)

@@ -18,6 +18,7 @@ from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
+from headrace.core.repr_prefix import printable
 from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.paths.index_files import index_files
@@ -222,7 +223,7 @@ class Batches(Reports):
         self._counted = planned.stages
         stages = [replace(counted, part="") for counted in planned.stages]
         self._names = [stage.name for stage in planned.stages]
-        self._name = " > ".join(dict.fromkeys(stage.name for stage in stages))
+        self._name = printable(" > ".join(dict.fromkeys(stage.name for stage in stages)))
         judged = {
             number: cast("SkipErrors", counted.stage)
             for number, counted in enumerate(planned.stages)

@@ -313,12 +313,34 @@ def _histogram(name: str, kind: str, value: npt.NDArray[Any]) -> Figure:
     finite = value[np.isfinite(value)] if value.dtype.kind == "f" else value.ravel()
     if not finite.size:
         return Figure(name, kind, tag("pre", "no finite values"), "no finite values")
-    numbers = finite.astype(np.float64)
-    counts, _ = np.histogram(numbers, _NUM_BINS)
-    text = f"{finite.min():.4g} to {finite.max():.4g}, mean {numbers.mean():.4g}"
+    shares = _shares(finite)
+    bins = np.minimum((shares * _NUM_BINS).astype(np.int64), _NUM_BINS - 1)
+    counts = np.bincount(bins, minlength=_NUM_BINS)
+    least, most, share = finite.min(), finite.max(), float(shares.mean())
+    mean = float(least) * (1 - share) + float(most) * share if least < most else least
+    text = f"{least:.4g} to {most:.4g}, mean {mean:.4g}"
     if finite.size < value.size:
         text += f", {value.size - finite.size:,} not finite"
     return Figure(name, f"{kind}, {text}", figures(counts.tolist(), text), "")
+
+
+def _shares(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Returns the positions of finite values between the smallest, 0, and the largest, 1.
+
+    Large values that are close together keep their differences. Equal values get 0.5.
+    """
+    if values.dtype.kind in "iu":
+        # Differences of any integers fit into 64 bits without a sign.
+        numbers = values.astype(np.uint64)
+        distances = (numbers - numbers[values.argmin()]).astype(np.float64)
+    else:
+        numbers = values.astype(np.float64)
+        # The distance between the largest floats would be infinite.
+        numbers = numbers / max(float(np.abs(numbers).max()), 1.0)
+        distances = numbers - numbers.min()
+    most = distances.max()
+    shares: npt.NDArray[np.float64] = distances / most if most else np.full(len(values), 0.5)
+    return shares
 
 
 def _text(name: str, value: Any, reader: Reader) -> str:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from headrace.core.html import Html, fragment, tag
+from headrace.core.repr_prefix import printable
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.views.components import Figure, Reader, figures_of, line, type_of
 
@@ -51,7 +52,7 @@ class Examples:
             if not self._is_batched:
                 lines += map(line, figures_of(example, self._reader))
                 continue
-            lines += [f"  {name}: {type_of(value)}" for name, value in example.items()]
+            lines += [printable(f"  {name}: {type_of(value)}") for name, value in example.items()]
             for row, values in enumerate(_rows(example)[1][:_MOST_ROWS]):
                 lines.append(f"  row {row}")
                 lines += (f"  {line(figure)}" for figure in figures_of(values, self._reader))
@@ -84,19 +85,40 @@ def _card(title: str, figures: Sequence[Figure]) -> Html:
 def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns the components that have no rows, and the rows of the others.
 
-    Most components of a batch have one value per row. Others, such as the values of all rows in
-    one list, have another length.
+    Most components of a batch have one value per row. Others, such as a sum over all rows, have
+    another shape. If `batch(ragged="offsets")` joined lists, their offsets give the rows.
     """
+    joined = dict(_joined_lists(batch))
+    columns: dict[str, Any] = {}
+    for name, value in batch.items():
+        stem, _, part = name.rpartition(".")
+        if stem not in joined or part not in ("values", "offsets"):
+            columns[name] = value
+        else:
+            columns[stem] = joined[stem]
     lengths = {
         name: len(value)
-        for name, value in batch.items()
+        for name, value in columns.items()
         if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim)
     }
-    counts = Counter(lengths.values())
+    counts = Counter(lengths[name] for name in joined or lengths)
     num_rows = counts.most_common(1)[0][0] if counts else 0
     names = [name for name, length in lengths.items() if length == num_rows]
-    whole = {name: value for name, value in batch.items() if name not in names}
-    return whole, [{name: batch[name][row] for name in names} for row in range(num_rows)]
+    whole = {name: value for name, value in columns.items() if name not in names}
+    return whole, [{name: columns[name][row] for name in names} for row in range(num_rows)]
+
+
+def _joined_lists(batch: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Yields the name and the rows of each list that `batch(ragged="offsets")` joined."""
+    for name in batch:
+        stem, _, part = name.rpartition(".")
+        values, offsets = batch.get(f"{stem}.values"), batch.get(name)
+        if part != "offsets" or stem in batch or not isinstance(values, (np.ndarray, list)):
+            continue
+        if isinstance(offsets, np.ndarray) and offsets.ndim == 1 and offsets.dtype == np.int64:
+            edges = offsets.tolist()
+            if edges and edges == sorted(edges) and (edges[0], edges[-1]) == (0, len(values)):
+                yield stem, [values[first:last] for first, last in pairwise(edges)]
 
 
 def first_examples(
