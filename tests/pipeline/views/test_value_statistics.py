@@ -53,6 +53,38 @@ def test_pictures_have_a_mean_for_each_channel():
         assert one.mean == pytest.approx(wide.mean())
 
 
+@pytest.mark.parametrize("size", [None, 3])
+def test_channels_may_come_first(size):
+    images = np.random.default_rng(2).integers(0, 256, (7, 3, 9, 8), np.uint8)
+    videos = np.stack([images, images], axis=1)
+    pipe = hr.arrays({"image": images, "video": videos, "grey": images[:, 0]})
+    statistics = (pipe if size is None else pipe.batch(size)).stats()
+    for name in ("image", "video"):
+        assert statistics[name].channel_means == pytest.approx(images.mean(axis=(0, 2, 3)))
+        assert statistics[name].channel_stds == pytest.approx(images.std(axis=(0, 2, 3)))
+    assert statistics["grey"].channel_means == ()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_channels_without_some_values_keep_their_means(size):
+    images = np.random.default_rng(2).normal(0, 1, (5, 6, 4, 3))
+    images[1, 2, 3, 0], images[4, ..., 2] = np.nan, np.inf
+    finite = np.where(np.isfinite(images), images, np.nan)
+    one = hr.arrays({"image": images}).batch(size).stats()["image"]
+    assert one.not_finite == 25
+    assert one.channel_means == pytest.approx(np.nanmean(finite, axis=(0, 1, 2)))
+    assert one.channel_stds == pytest.approx(np.nanstd(finite, axis=(0, 1, 2)))
+    assert (one.mean, one.std) == pytest.approx((np.nanmean(finite), np.nanstd(finite)))
+
+
+def test_a_channel_without_finite_values_has_no_mean():
+    images = np.ones((2, 5, 5, 3))
+    images[..., 1] = np.nan
+    one = hr.arrays({"image": images}).stats()["image"]
+    assert one.channel_means == pytest.approx((1, math.nan, 1), nan_ok=True)
+    assert one.mean == 1
+
+
 def test_pictures_of_different_sizes_have_a_mean_for_each_channel():
     sizes = [(4, 5), (6, 3), (2, 2)]
     images = [np.full((*size, 3), (1, 2, 3), np.uint8) for size in sizes]
@@ -85,10 +117,19 @@ def test_lists_of_any_length_are_read():
     assert (one.examples, one.count, one.max) == (3, 5, 2.0)
 
 
-def test_dates_have_a_range():
-    days = np.array(["2026-01-02", "2026-01-01"], "datetime64[D]")
-    one = hr.arrays({"day": days}).stats()["day"]
-    assert str(one.min) == "2026-01-01"
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_dates_are_counted_and_have_a_range(unit):
+    days = np.array(["2026-01-02", "NaT", "2026-01-01"], f"datetime64[{unit}]")
+    statistics = hr.arrays({"day": days}).stats()
+    one = statistics["day"]
+    assert (one.count, one.not_finite, one.min, one.max) == (2, 1, days[2], days[0])
+    text = f"2 (1 not finite) values in 3 examples, {days[2]} to {days[0]}"
+    assert repr(statistics) == f"day: {text}"
+
+
+def test_durations_have_a_range():
+    one = hr.arrays({"wait": np.array([5, 3], "timedelta64[ns]")}).stats()["wait"]
+    assert str(one.min) == "3 nanoseconds"
 
 
 def test_empty_pipeline_has_no_statistics():
