@@ -121,6 +121,7 @@ __all__ = [
     "save_resource",
     "settle_queue",
     "storage_requests",
+    "string_objects",
     "tar_samples",
     "token_windows",
     "untrained_end_of_turn",
@@ -940,6 +941,8 @@ class Column:
     def batches(batches: list[_Array | list[_Array]], code: int) -> Column: ...
     def to_python(self) -> Any: ...
     def to_arrow(self) -> tuple[_Array, _Array] | None: ...
+
+def string_objects(data: _Array, offsets: _Array) -> _Array: ...
 
 @final
 class ColumnBuilder:

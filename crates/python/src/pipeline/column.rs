@@ -1,6 +1,6 @@
 //! Columns of rows for Python functions, and the components of batches.
 
-use crate::boundary::array::{collected, to_python as array_of, to_python_shared};
+use crate::boundary::array::{array_bytes, collected, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
 use crate::boundary::bytes::python_bytes;
 use crate::boundary::view::{to_tensor, to_view};
@@ -11,8 +11,9 @@ use headrace_engine::tensor::{Tensor, allocate};
 use headrace_pipeline::blocks::arrow::Strings;
 use headrace_pipeline::blocks::column;
 use headrace_pipeline::blocks::column::Lists;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use std::sync::Arc;
@@ -156,6 +157,36 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
             Ok(PyList::new(py, batches)?.into_any())
         }
     }
+}
+
+/// Like [`owned`], but single strings become a pair as in [`arrow`]; see [`string_objects`].
+pub(crate) fn transported<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match &column {
+        // Their objects would be an array, too, and not a list.
+        column::Column::Text(_) | column::Column::Dense(_) => arrow(py, column),
+        _ => owned(py, column),
+    }
+}
+
+/// Converts a pair of arrays, strings and the offsets at which they begin and end, to an array of
+/// `bytes` objects.
+#[pyfunction]
+pub fn string_objects<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyUntypedArray>,
+    offsets: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let wrong = || PyValueError::new_err("the strings are not a uint8 and an int64 vector with matching offsets");
+    let data = array_bytes(data, DType::UInt8).ok_or_else(wrong)?;
+    let offsets = array_bytes(offsets, DType::Int64).ok_or_else(wrong)?;
+    let offsets = offsets.chunks_exact(8).map(|bytes| i64::from_ne_bytes(bytes.try_into().unwrap_or_default()));
+    let row = |(start, end): (i64, i64)| {
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok()).map(|(start, end)| start..end);
+        let row = range.and_then(|range| data.get(range)).ok_or_else(wrong)?;
+        python_bytes(py, row).map(|row| row.into_any().unbind())
+    };
+    let rows = collected(py, offsets.clone().zip(offsets.skip(1)).map(row))?;
+    Ok(PyArray1::<Py<PyAny>>::from_vec(py, rows).into_any())
 }
 
 /// Converts strings to an array of `bytes` objects.

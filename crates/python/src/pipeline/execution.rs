@@ -3,7 +3,7 @@
 use crate::allocator;
 use crate::error::{IntoPython, to_python};
 use crate::pipeline::checkpoint;
-use crate::pipeline::column::{arrow, owned};
+use crate::pipeline::column::{arrow, owned, transported};
 use crate::pipeline::job::Job;
 use crate::pipeline::lanes::Lanes as LanesArgument;
 use crate::pipeline::order_digest::{OrderDigest, OrderPoint};
@@ -230,54 +230,19 @@ impl Execution {
     /// one begins. If examples were skipped before the next rows, returns a report instead: a
     /// `Failure` or a `PassEnd`.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(self.next_of_lane(py, strings_as_arrow)?.map(|(_, result)| result))
+        let convert = if strings_as_arrow { arrow } else { owned };
+        Ok(self.next_result(py, convert)?.map(|(_, result)| result))
     }
 
     /// Like `next`, with the number of the lane. The end of a lane is None, or the exception with
-    /// which it has failed.
+    /// which it has failed. Single strings are always pairs of arrays, which `string_objects`
+    /// converts in another process.
     fn next_of_lane<'py>(
         &self,
         py: Python<'py>,
         strings_as_arrow: bool,
     ) -> PyResult<Option<(usize, Bound<'py, PyAny>)>> {
-        let lane = self.lane.load(Ordering::Relaxed);
-        if let Some(batch) = self.last(lane)?.next_batch() {
-            return Ok(Some((lane, rows(py, 1, batch.into_python(py)?, strings_as_arrow)?)));
-        }
-        let wait = |run: &Run| {
-            let mut registered = None;
-            loop {
-                match self.executor.next_of_lane(INTERVAL)? {
-                    (_, Output::Timeout) => {
-                        registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
-                        run.check()?;
-                    }
-                    output => return Ok((output, Instant::now())),
-                }
-            }
-        };
-        let ((lane, output), since) = detached(py, &self.cancellation, None, wait)?;
-        // A Python function may hold the GIL now; waiting for it does not count as the consumer's
-        // work.
-        self.executor.waited_behind_next(since.elapsed());
-        let (block, checkpoint) = match output {
-            Output::Block(block, checkpoint) => (block, checkpoint),
-            Output::SkipEvent(SkipEvent::Skipped(skipped)) => {
-                return Ok(Some((lane, Bound::new(py, Failure(*skipped))?.into_any())));
-            }
-            Output::SkipEvent(SkipEvent::PassEnd { skipper, rows }) => {
-                return Ok(Some((lane, Bound::new(py, PassEnd { skipper, rows })?.into_any())));
-            }
-            Output::LaneEnd(error) => {
-                let error = error.map(|error| to_python(py, &error).into_value(py));
-                return Ok(Some((lane, error.into_bound_py_any(py)?)));
-            }
-            Output::End | Output::Timeout => return Ok(None),
-        };
-        self.lane.store(lane, Ordering::Relaxed);
-        let (num_rows, columns) = self.last(lane)?.take(block, checkpoint, self).into_python(py)?;
-        self.executor.note_room();
-        Ok(Some((lane, rows(py, num_rows, columns, strings_as_arrow)?)))
+        self.next_result(py, if strings_as_arrow { arrow } else { transported })
     }
 
     /// The checkpoint after the rows that were returned, without the last `num_left` of them: a
@@ -497,19 +462,58 @@ impl Last {
     }
 }
 
+/// Converts a component to Python.
+type Convert = for<'py> fn(Python<'py>, Column) -> PyResult<Bound<'py, PyAny>>;
+
 /// Converts rows to Python.
-fn rows<'py>(
-    py: Python<'py>,
-    num_rows: usize,
-    columns: Vec<Column>,
-    strings_as_arrow: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let convert = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
-    let columns = columns.into_iter().map(convert).collect::<PyResult<Vec<_>>>()?;
+fn rows<'py>(py: Python<'py>, num_rows: usize, columns: Vec<Column>, convert: Convert) -> PyResult<Bound<'py, PyAny>> {
+    let columns = columns.into_iter().map(|column| convert(py, column)).collect::<PyResult<Vec<_>>>()?;
     (num_rows, PyList::new(py, columns)?).into_bound_py_any(py)
 }
 
 impl Execution {
+    /// Waits for the next output. Returns its lane, and its rows as Python objects.
+    fn next_result<'py>(&self, py: Python<'py>, convert: Convert) -> PyResult<Option<(usize, Bound<'py, PyAny>)>> {
+        let lane = self.lane.load(Ordering::Relaxed);
+        if let Some(batch) = self.last(lane)?.next_batch() {
+            return Ok(Some((lane, rows(py, 1, batch.into_python(py)?, convert)?)));
+        }
+        let wait = |run: &Run| {
+            let mut registered = None;
+            loop {
+                match self.executor.next_of_lane(INTERVAL)? {
+                    (_, Output::Timeout) => {
+                        registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
+                        run.check()?;
+                    }
+                    output => return Ok((output, Instant::now())),
+                }
+            }
+        };
+        let ((lane, output), since) = detached(py, &self.cancellation, None, wait)?;
+        // A Python function may hold the GIL now; waiting for it does not count as the consumer's
+        // work.
+        self.executor.waited_behind_next(since.elapsed());
+        let (block, checkpoint) = match output {
+            Output::Block(block, checkpoint) => (block, checkpoint),
+            Output::SkipEvent(SkipEvent::Skipped(skipped)) => {
+                return Ok(Some((lane, Bound::new(py, Failure(*skipped))?.into_any())));
+            }
+            Output::SkipEvent(SkipEvent::PassEnd { skipper, rows }) => {
+                return Ok(Some((lane, Bound::new(py, PassEnd { skipper, rows })?.into_any())));
+            }
+            Output::LaneEnd(error) => {
+                let error = error.map(|error| to_python(py, &error).into_value(py));
+                return Ok(Some((lane, error.into_bound_py_any(py)?)));
+            }
+            Output::End | Output::Timeout => return Ok(None),
+        };
+        self.lane.store(lane, Ordering::Relaxed);
+        let (num_rows, columns) = self.last(lane)?.take(block, checkpoint, self).into_python(py)?;
+        self.executor.note_room();
+        Ok(Some((lane, rows(py, num_rows, columns, convert)?)))
+    }
+
     fn last(&self, lane: usize) -> PyResult<MutexGuard<'_, Last>> {
         let last = self.last.get(lane).ok_or_else(|| PyIndexError::new_err(format!("there is no lane {lane}")))?;
         Ok(last.lock().unwrap_or_else(PoisonError::into_inner))

@@ -14,6 +14,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.pipeline.run.node import rank_program
 from tests.pipeline.run.node.in_process import shared_ranks
@@ -225,6 +226,31 @@ def test_ranks_with_the_same_share_get_the_same_batches(directory):
     results = outputs_here(directory, "window", shards)
     check(directory, "window", shards, results)
     assert comparable(results[0]) == comparable(results[1])
+
+
+def test_changes_to_a_batch_are_not_seen_by_other_ranks():
+    pipe = hr.arrays({"x": np.arange(3000), "text": [b"text"] * 3000}).batch(1000)
+    with shared_ranks([pipe] * 3) as iterations:
+        for number in range(3):
+            for batches in iterations:
+                batch = next(batches)
+                assert batch["x"].tolist() == [*range(number * 1000, number * 1000 + 1000)]
+                assert set(batch["text"]) == {b"text"}
+                batch["x"][:] = -1
+                batch["text"][:] = None
+
+
+def test_batches_of_very_different_sizes_do_not_block_each_other():
+    # A rank may hold 2 MB of unused batches.
+    sizes = [5, 5, 5, 3 << 20, 5, 3 << 20, 5, 5, 5, 5, 5, 5] * 4
+
+    def zeros(example):
+        return {"size": example["size"], "x": np.zeros(example["size"], np.uint8)}
+
+    pipe = hr.arrays({"size": sizes}).map(zeros).batch(1).options(memory_bytes=16 << 20)
+    with shared_ranks([pipe] * 2) as iterations:
+        for size in sizes:
+            assert [next(batches)["x"].shape for batches in iterations] == [(1, size)] * 2
 
 
 @pytest.mark.parametrize("name", ["window", "filter after", "mix", "skips", "epochs after"])

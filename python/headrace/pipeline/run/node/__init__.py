@@ -14,9 +14,11 @@ the batches of one lane. Lanes take turns, so none gets far ahead.
 
 **The members.** The owner copies each batch into a memory segment that belongs to the member, and
 sends a message with its location, its checkpoint and its position in the global order
-(`messages.py`). A thread receives the messages (`member.py`), so a rank that waits for another one
-in a collective operation still answers. To the rest of headrace, a member looks like an engine: a
-`Batches` object computes states, digests and reports from it, as usual.
+(`messages.py`). The rank in the owner's process gets the batch itself (`own_channel.py`). Strings
+are sent as two arrays, and each member creates the objects. A thread receives the messages
+(`member.py`), so a rank that waits for another one in a collective operation still answers. To the
+rest of headrace, a member looks like an engine: a `Batches` object computes states, digests and
+reports from it, as usual.
 
 **When the owner dies,** the members' connections break, and they elect a new owner in the same way.
 Each member brings its last checkpoints. The new owner starts all lanes at the earliest step that a
@@ -30,6 +32,8 @@ they can if all lanes are at the same position of the global order. Otherwise (f
 but doesn't change the results.
 
 **Limits.** A member that falls behind may hold only a few unused batches, and only its share of a
-quarter of the memory budget. Beyond that, the owner waits for it. Pipelines whose examples would
+quarter of the memory budget. Beyond that, the owner waits for it. Members report small batches
+several at a time. The owner sends at least as many batches as a member may leave unreported, so the
+two never wait for each other. Pipelines whose examples would
 differ are rejected before the first batch; see `check_node`.
 """

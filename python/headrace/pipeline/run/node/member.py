@@ -28,6 +28,7 @@ from headrace.pipeline.run.node.messages import (
     Stalled,
     Taken,
 )
+from headrace.pipeline.run.node.own_channel import NodeChannel
 from headrace.pipeline.run.node.owner import Owner
 from headrace.pipeline.run.node.pass_end import NodePassEnd
 from headrace.pipeline.workers.messages import Channel
@@ -48,7 +49,7 @@ class _Received(NamedTuple):
 
     produced: Produced
     segments: FilledSegments
-    channel: Channel
+    channel: NodeChannel
 
 
 class _MemberState(NamedTuple):
@@ -92,11 +93,11 @@ class _Exchange:
         self.has_begun = False
         self.owner: int | None = None
         self.reason = ""
-        self.channel: Channel | None = None
+        self.channel: NodeChannel | None = None
         self.readings: ReadingsMessage | None = None
         self.oldest = start.step
 
-    def send(self, channel: Channel, message: Taken) -> None:
+    def send(self, channel: NodeChannel, message: Taken) -> None:
         """Sends a message. If the owner is gone, the receiving thread finds another one."""
         with self.sending, contextlib.suppress(OSError):
             channel.send(message)
@@ -130,6 +131,8 @@ class MemberExecution:
         self._num_stages: Final = what.num_stages
         self._exchange: Final = _Exchange(start)
         self._skips: deque[NodeSkip | NodePassEnd] = deque()
+        # The owner's connection, and the number of batches taken since the last message to it.
+        self._untold: tuple[NodeChannel | None, int] = None, 0
         self._waited_s = 0.0
         self._is_over = False
         self._process: Final = os.getpid()
@@ -167,12 +170,22 @@ class MemberExecution:
             if produced.failure is not None:
                 raise produced.failure.unpacked()
             return None
-        columns: tuple[int, list[Any]] = produced.columns.unpacked(segments)
-        is_current = channel is exchange.channel
-        unused = segments.unused() if is_current else []
-        if (current := exchange.channel) is not None:
-            exchange.send(current, Taken(produced.place.step, int(is_current), unused))
-        return columns
+        num_rows, columns = produced.columns.unpacked(segments)
+        if not strings_as_arrow:
+            columns = [engine.string_objects(*c) if isinstance(c, tuple) else c for c in columns]
+        self._report(produced, segments, channel)
+        return num_rows, columns
+
+    def _report(self, produced: Produced, segments: FilledSegments, channel: NodeChannel) -> None:
+        """Reports to the owner that the program has taken a batch, or several."""
+        owner = self._exchange.channel
+        told, num_untold = self._untold
+        num_untold = (num_untold if told is owner else 0) + (channel is owner)
+        if owner is not None and num_untold not in range(1, produced.answer_after):
+            unused = segments.unused() if channel is owner else []
+            self._exchange.send(owner, Taken(produced.place.step, num_untold, unused))
+            num_untold = 0
+        self._untold = owner, num_untold
 
     def _awaited(self) -> _Received | None:
         """Waits for the next batch, without taking it. Returns None if the iteration is closed."""
@@ -242,7 +255,7 @@ class MemberExecution:
         """The size of the batches that the program has not taken yet."""
         with self._exchange.changed:
             columns = [one.produced.columns for one in self._exchange.received]
-        return sum(size for one in columns if one is not None for _, size in one.locations)
+        return sum(one.num_bytes for one in columns if one is not None)
 
     def reads(self) -> list[engine.ReadInProgress]:
         """Returns an empty list, because the owner does the reading."""
@@ -308,13 +321,13 @@ def _receive(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) ->
             exchange.changed.notify_all()
 
 
-def _channel(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) -> Channel | None:
+def _channel(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) -> NodeChannel | None:
     """Connects to the owner, possibly in this process. Returns None if it is not ready yet."""
     listener = bound_socket(ranks.name)
     if listener is not None:
         if exchange.has_begun:
             _log.info("%s: this process takes over the node's engine", what.name)
-        Owner(listener, ranks, what)
+        return Owner(listener, ranks, what).own_end
     end = connected(ranks.name)
     if end is None:
         with exchange.changed:
@@ -323,7 +336,7 @@ def _channel(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) ->
     return Channel(end)
 
 
-def _receive_from(exchange: _Exchange, channel: Channel, rank: int, shard: int) -> None:
+def _receive_from(exchange: _Exchange, channel: NodeChannel, rank: int, shard: int) -> None:
     """Receives batches from one owner."""
     with exchange.changed:
         places = list(exchange.places)
@@ -346,7 +359,7 @@ def _receive_from(exchange: _Exchange, channel: Channel, rank: int, shard: int) 
 
 
 def _note(
-    exchange: _Exchange, message: object, segments: FilledSegments, channel: Channel
+    exchange: _Exchange, message: object, segments: FilledSegments, channel: NodeChannel
 ) -> Taken | None:
     """Records a message. For a batch that was received before, returns an answer."""
     match message:
@@ -365,8 +378,7 @@ def _note(
             if message.columns is None:
                 exchange.is_complete = True
             elif message.place.step < exchange.next_step:
-                step = exchange.places[-1].step
-                return Taken(step, 1, [message.columns.segment])
+                return Taken(exchange.places[-1].step, 1, message.columns.segments)
             exchange.next_step = message.place.step + 1
             exchange.received.append(_Received(message, segments, channel))
     return None

@@ -22,6 +22,7 @@ __all__ = [
     "Later",
     "LocatedColumns",
     "NodeSkip",
+    "OwnColumns",
     "PackedColumns",
     "Place",
     "Produced",
@@ -145,6 +146,16 @@ class LocatedColumns(NamedTuple):
     locations: tuple[tuple[int, int], ...]
     dropped: tuple[int, ...]
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of the arrays."""
+        return sum(size for _, size in self.locations)
+
+    @property
+    def segments(self) -> list[int]:
+        """The numbers of the segments that contain the batch."""
+        return [self.segment]
+
     def received(self, descriptors: Sequence[int], segments: FilledSegments) -> None:
         """Maps the segment, if it is new."""
         segments.drop(self.dropped)
@@ -161,6 +172,31 @@ class LocatedColumns(NamedTuple):
         parts: list[Any] = segments.pieces(self.segment, self.locations)
         pickled = parts.pop(0) if self.pickled is None else self.pickled
         return pickle.loads(pickled, buffers=parts)
+
+
+class OwnColumns:
+    """A batch for the rank in the owner's process, which gets the batch itself, not a copy."""
+
+    segments: Final[list[int]] = []
+
+    def __init__(self, columns: object) -> None:
+        self.num_bytes: Final = _num_bytes(columns)
+        self._columns = columns
+
+    def received(self, descriptors: Sequence[int], segments: FilledSegments) -> None:
+        """Does nothing, because the batch uses no segment."""
+
+    def unpacked(self, segments: FilledSegments) -> Any:
+        """Returns the columns, and forgets them."""
+        columns, self._columns = self._columns, None
+        return columns
+
+
+def _num_bytes(columns: object) -> int:
+    """Returns the size of the arrays in lists and tuples."""
+    if isinstance(columns, list | tuple):
+        return sum(map(_num_bytes, columns))
+    return int(getattr(columns, "nbytes", 0))
 
 
 class PackedColumns:
@@ -274,6 +310,7 @@ class Produced(NamedTuple):
         mix: The position of the mix after the batch, or None if it is unknown.
         skips: The examples skipped before the batch, and the ends of passes.
         columns: The batch, or None at the end.
+        answer_after: The program reports batches once it has taken this many.
         failure: The exception at the end, if the lane has failed.
         oldest: The step of the slowest rank. Older positions are no longer needed.
         readings: The readings of the engine, sent now and then.
@@ -283,7 +320,8 @@ class Produced(NamedTuple):
     is_known: bool
     mix: list[Any] | None
     skips: list[NodeSkip | NodePassEnd]
-    columns: LocatedColumns | None
+    columns: LocatedColumns | OwnColumns | None
+    answer_after: int
     failure: EngineFailure | None
     oldest: int
     readings: ReadingsMessage | None

@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from headrace.core.errors import FailedPreconditionError
@@ -19,6 +20,8 @@ from headrace.pipeline.run.node.messages import (
     EngineFailure,
     Failed,
     Join,
+    LocatedColumns,
+    OwnColumns,
     PackedColumns,
     Place,
     Produced,
@@ -26,8 +29,9 @@ from headrace.pipeline.run.node.messages import (
     Stalled,
     Taken,
 )
+from headrace.pipeline.run.node.own_channel import NodeChannel, OwnChannel, own_channels
 from headrace.pipeline.workers.messages import Channel
-from headrace.pipeline.workers.shared_segments import SegmentPool
+from headrace.pipeline.workers.shared_segments import Segment, SegmentPool
 
 __all__ = ["Owner"]
 
@@ -53,21 +57,38 @@ class _Member:
     Attributes:
         channel: The connection.
         join: Its first message.
+        is_here: Whether it is in this process.
         pool: Its segments.
+        released: The segments that it no longer uses.
         step: The number of batches that its program has taken.
-        unused: The number of bytes of each batch that it has not used yet.
+        unused: The batches that it has not used yet.
+        answer_after: How many of the last batches it may take before it reports them.
     """
 
-    def __init__(self, channel: Channel, join: Join) -> None:
+    def __init__(self, channel: NodeChannel, join: Join) -> None:
         self.channel: Final = channel
         self.join: Final = join
+        self.is_here: Final = isinstance(channel, OwnChannel)
         self.pool: Final = SegmentPool()
         self.step = join.step
-        self.unused: list[int] = []
+        self.released: list[int] = []
+        self.unused: list[LocatedColumns | OwnColumns] = []
+        self.answer_after = 1
+
+    def current_pool(self, lock: threading.Condition) -> SegmentPool:
+        """Returns the pool of segments. Only the thread that fills them may call this."""
+        with lock:
+            released, self.released = self.released, []
+        self.pool.release(released)
+        return self.pool
 
 
 class Owner:
-    """Runs the engine until no member needs it. Its threads end with the process."""
+    """Runs the engine until no member needs it. Its threads end with the process.
+
+    Attributes:
+        own_end: The connection of the rank in this process.
+    """
 
     def __init__(self, listener: socket.socket, ranks: LocalRanks, what: EngineDescription) -> None:
         """Starts the threads.
@@ -91,8 +112,10 @@ class Owner:
         self._engine: EngineLanes | None = None
         listener.listen(2 * ranks.size)
         _owners.add(self)
-        for name, target in (("accept", self._accept), ("owner", self._run)):
-            threading.Thread(target=target, name=f"headrace-node-{name}", daemon=True).start()
+        channel, self.own_end = own_channels()
+        _start("member", self._serve, channel)
+        _start("accept", self._accept)
+        _start("owner", self._run)
 
     def linger(self) -> None:
         """Near the end, serves the other ranks until they have received everything."""
@@ -124,14 +147,12 @@ class Owner:
             except OSError:
                 return
             if is_own(end):
-                name = "headrace-node-member"
-                threading.Thread(target=self._serve, args=(end,), name=name, daemon=True).start()
+                _start("member", self._serve, Channel(end))
             else:
                 end.close()
 
-    def _serve(self, end: socket.socket) -> None:
+    def _serve(self, channel: NodeChannel) -> None:
         """Receives the messages of one member."""
-        channel = Channel(end)
         member = None
         try:
             join, _ = channel.receive()
@@ -169,7 +190,7 @@ class Owner:
         with self._changed:
             member.step = max(member.step, taken.step)
             del member.unused[: taken.num_sent]
-            member.pool.release(taken.unused)
+            member.released += taken.unused
             self._changed.notify_all()
 
     def _run(self) -> None:
@@ -244,13 +265,14 @@ class Owner:
             else:
                 for member in self._of_shard(shards[lane]):
                     self._send_to(member, output[1])
+            with self._changed:
+                needed = {member.join.shard for member in self._members.values()}
+                if self._is_over or not needed:
+                    return
             for number in sorted(open_lanes):
-                if not self._of_shard(shards[number]):
+                if shards[number] not in needed:
                     engine.close_lane(number)
                     open_lanes.discard(number)
-            with self._changed:
-                if self._is_over or not self._members:
-                    return
 
     def _wait_for_end(self) -> None:
         """Waits until all members have received the end and left."""
@@ -261,20 +283,25 @@ class Owner:
 
     def _send(self, shard: int, output: LaneOutput, readings: ReadingsMessage | None) -> None:
         """Sends a batch, or the end of a lane, to the members of the lane."""
-        packed = None if output.columns is None else PackedColumns(output.columns)
-        for member in self._of_shard(shard):
-            segment, columns = None, None
-            if packed is not None:
+        packed = None
+        # This process's program may change the batch once it has it, so its turn comes last.
+        for member in sorted(self._of_shard(shard), key=lambda m: m.is_here):
+            segment: Segment | None = None
+            columns: LocatedColumns | OwnColumns | None = None
+            if output.columns is not None and member.is_here:
+                columns = OwnColumns(output.columns)
+                self._wait_for(member, columns.num_bytes)
+            elif output.columns is not None:
+                packed = packed or PackedColumns(output.columns)
                 self._wait_for(member, packed.num_bytes)
-                with self._changed:
-                    columns, segment = packed.located(member.pool)
-                    member.unused.append(packed.num_bytes)
+                columns, segment = packed.located(member.current_pool(self._changed))
             message = Produced(
                 output.place,
                 output.is_known,
                 output.mix,
                 output.skips,
                 columns,
+                self._note_sent(member, columns),
                 output.failure,
                 self._oldest(),
                 readings,
@@ -282,6 +309,15 @@ class Owner:
             self._send_to(member, message, [] if segment is None else [segment.descriptor])
             if segment is not None:
                 segment.close()
+
+    def _note_sent(self, member: _Member, columns: LocatedColumns | OwnColumns | None) -> int:
+        """Notes a batch. Returns how many batches the member may take before it reports them."""
+        if columns is not None:
+            num_fitting = self._most_bytes // max(columns.num_bytes, 1)
+            with self._changed:
+                member.answer_after = max(1, min(num_fitting, _MOST_UNUSED) // 2)
+                member.unused.append(columns)
+        return member.answer_after
 
     def _wait_for(self, member: _Member, num_bytes: int) -> None:
         """Waits until a member can accept a batch, or is gone."""
@@ -301,8 +337,11 @@ class Owner:
         """Returns whether a member can accept a batch or is gone. If not, waits for a change."""
         with self._changed:
             is_there = self._members.get(member.join.rank) is member and not self._is_over
-            is_fitting = sum(member.unused) + num_bytes <= self._most_bytes
-            has_room = len(member.unused) < 2 or (is_fitting and len(member.unused) < _MOST_UNUSED)
+            num_unused = len(member.unused)
+            unused_bytes = sum(columns.num_bytes for columns in member.unused)
+            is_fitting = unused_bytes + num_bytes <= self._most_bytes and num_unused < _MOST_UNUSED
+            # The member may have taken all batches without reporting them.
+            has_room = is_fitting or num_unused < max(2, member.answer_after)
             if has_room or not is_there:
                 return True
             if patience_s:
@@ -330,6 +369,11 @@ class Owner:
             member.channel.send(message, descriptors or [])
         except OSError:
             self._remove(member)
+
+
+def _start(name: str, work: Callable[..., None], *arguments: object) -> None:
+    name = f"headrace-node-{name}"
+    threading.Thread(target=work, args=arguments, name=name, daemon=True).start()
 
 
 def _place_of(members: list[_Member], step: int) -> Place:
