@@ -11,6 +11,8 @@ from tests.pipeline.video.written_videos import change, numbers_of
 
 import headrace as hr
 from headrace.core import errors
+from headrace.pipeline.video import video_file
+from headrace.pipeline.video.frames import read_into
 from headrace.testing import assert_resumes
 
 pytest.importorskip("pyarrow")  # Parquet is an extra.
@@ -213,6 +215,60 @@ class TestOrder:
         items = list(hr.mix(parts, seed=1, stop="all"))
         assert {int(item["index"]) for item in items} == set(range(14))
         assert all(shown(item)[FRONT] == item["index"] for item in items)
+
+
+class TestBlocks:
+    """Neighbouring items whose windows overlap."""
+
+    @pytest.fixture
+    def calls(self, monkeypatch):
+        """The groups of frames of each call that decodes."""
+        calls = []
+
+        def read(video, groups, size):
+            calls.append(groups)
+            return read_into(video, groups, size)
+
+        monkeypatch.setattr("headrace.pipeline.sources.lerobot_items.read_into", read)
+        return calls
+
+    def test_frames_that_several_items_need_are_decoded_once(self, root, calls):
+        window = {FRONT: [-3, -2, -1, 0]}
+        items = hr.lerobot(root, window).epochs(4)
+        check_equal(items, chain(*(expected_items(window) for _ in range(4))))
+        # Only a few blocks at the start are small.
+        assert len(calls) < 4 * NUM
+        assert sum(map(len, calls)) == 2 * 4 * NUM
+        num_wanted = sum(len(group) for groups in calls for group in groups)
+        assert num_wanted == 5 * 4 * NUM
+        assert sum(len(np.unique(np.concatenate(groups))) for groups in calls) < num_wanted / 2
+
+    def test_shuffled_items_have_the_same_frames(self, root, calls):
+        items = hr.lerobot(root, WINDOW).shuffle(seed=3)
+        expected = list(expected_items(IN_FRAMES))
+        order = [int(row["i"]) for row in hr.arrays({"i": range(NUM)}).shuffle(seed=3)]
+        check_equal(items, [expected[index] for index in order])
+        assert sum(map(len, calls)) == 2 * NUM
+
+    def test_items_of_each_epoch_are_equal(self, root):
+        items = list(hr.lerobot(root, WINDOW))
+        assert same(list(hr.lerobot(root, WINDOW).epochs(3)), items * 3)
+
+    def test_tables_of_videos_are_kept_for_other_programs(self, copy):
+        def read():
+            video_file._OPEN._videos.clear()
+            with iter(hr.lerobot(copy)) as batches:
+                return [shown(item)[FRONT] for item in batches], batches.statistics().index
+
+        numbers, index = read()
+        # Two threads may open the video at the same time.
+        assert index.scanned
+        (video,) = copy.glob("videos/**/*.mp4")
+        assert Path(f"{video}.hrindex").exists()
+        again, index = read()
+        assert index.opened
+        assert not index.scanned
+        assert again == numbers == list(range(10))
 
 
 class TestErrors:

@@ -5,6 +5,7 @@ pub mod collate;
 pub mod csv;
 pub mod draw_masks;
 pub mod fetch;
+pub mod float_images;
 mod join;
 pub mod json;
 pub mod meter_stage;

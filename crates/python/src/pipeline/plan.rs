@@ -46,6 +46,7 @@ use headrace_pipeline::stages::carried::Along;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
 use headrace_pipeline::stages::draw_masks::DrawMasks;
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
+use headrace_pipeline::stages::float_images::FloatImages;
 use headrace_pipeline::stages::meter_stage::MeterStage;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_pipeline::stages::pack::{CutLists, PackRows};
@@ -300,6 +301,12 @@ impl Stage {
             ImageFeature::new(name, column, shape, dtype(py, code)?, is_sequence).into_python(py)
         };
         Ok(Self(Arc::new(DecodeImages(images.into_iter().map(image).collect::<PyResult<_>>()?))))
+    }
+
+    /// Converts columns of uint8 images to float32 from 0 to 1, with the channels first.
+    #[staticmethod]
+    fn float_images(columns: Vec<usize>) -> Self {
+        Self(Arc::new(FloatImages(columns)))
     }
 
     /// Splits batches into rows.

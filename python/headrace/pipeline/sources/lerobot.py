@@ -14,13 +14,19 @@ from headrace.core import engine
 from headrace.core.errors import DataLossError, NotFoundError
 from headrace.core.processors import num_cores
 from headrace.io import storage
-from headrace.pipeline.functions.python_functions import MapFunction, PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.sources.class_folder import folder_path
 from headrace.pipeline.sources.column_options import Component, native
 from headrace.pipeline.sources.file_source import InferredSource, SourcePlan
-from headrace.pipeline.sources.lerobot_items import EPISODE, OWN, ItemReader, spec_of_item
+from headrace.pipeline.sources.lerobot_items import (
+    EPISODE,
+    OWN,
+    ItemReader,
+    ItemWorker,
+    spec_of_item,
+)
 from headrace.pipeline.sources.lerobot_metadata import (
     DataSet,
     Episodes,
@@ -328,6 +334,8 @@ class DecodeImages(Step):
 class Items(FunctionStep):
     """Turns table rows into items: reads video frames, and adds the text of each task.
 
+    Python returns images as uint8, and the engine converts them to floats.
+
     Attributes:
         source: The source of the rows.
         windows: The windows before the stage, if any.
@@ -350,6 +358,7 @@ class Items(FunctionStep):
 
     effect: ClassVar = Effect.EACH
     use: ClassVar[Literal["map", "filter", "flat_map"]] = "map"
+    works_in_groups: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -364,7 +373,7 @@ class Items(FunctionStep):
     @cached_property
     def function(self) -> ItemReader:  # type: ignore[override]
         """Completes an item."""
-        return ItemReader(self.source, self.raw, self.tolerance_s)
+        return ItemReader(self.source, self.tolerance_s)
 
     @property
     def _lengths(self) -> dict[str, int]:
@@ -403,16 +412,30 @@ class Items(FunctionStep):
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
         """Returns the worker that completes items."""
-        return MapFunction(
-            self.function, first, None, before, after, False, self.num_threads, self.name
+        pixels = replace(self, raw=True).specs_after(before)
+        return ItemWorker(
+            self.function, first, None, before, pixels, False, self.num_threads, self.name
         )
+
+    def prepare(self, worker: PythonWorker, indexes: engine.IndexFiles) -> None:
+        """Passes the index files to the worker."""
+        if isinstance(worker, ItemWorker):
+            worker.indexes = indexes
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
         source = cast("LeRobot", planning.chain[0])  # It may refer to a specific commit.
         if source.data_set.episodes.videos:
             check_installed("lerobot")
-        planning.call(self if source is self.source else replace(self, source=source))
+        step = self if source is self.source else replace(self, source=source)
+        planning.call(step)
+        images = [
+            index
+            for index, name in enumerate(step.specs_after(planning.before))
+            if name in source.outputs and source.outputs[name].has_pixels
+        ]
+        if images and not self.raw:
+            planning.later(engine.Stage.float_images(images))
 
 
 def lerobot(
@@ -435,7 +458,9 @@ def lerobot(
     (bool, (frames,)) marks them. As in LeRobot, a window of one video frame adds no axis.
 
     A full shuffle keeps the tables in memory, but not the videos. Only frames that are needed are
-    decoded, in threads. Each is found by its time in the video's tables.
+    decoded, in threads. Each is found by its time in the video's tables, which are kept in an index
+    file, `NAME.hrindex` (see `options`). Frames of neighbouring items are decoded together, each
+    once.
 
     Args:
         path: The directory of the data set, which contains `meta/info.json`. It can also be a

@@ -1,18 +1,25 @@
 """Completes the items of a LeRobot data set: video frames, tasks and types."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from headrace.core import engine
 from headrace.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from headrace.pipeline.functions.python_functions import MapFunction
 from headrace.pipeline.sources.lerobot_metadata import DataSet, LeRobotFeature
-from headrace.pipeline.values.types import Spec
-from headrace.pipeline.video.frames import frames
+from headrace.pipeline.values.column_conversion import values_of
+from headrace.pipeline.values.types import Spec, Specs
+from headrace.pipeline.video.decoder import Picture
+from headrace.pipeline.video.frames import read_into
+from headrace.pipeline.video.video_block import CurrentBlock, Groups, VideoBlock
+from headrace.pipeline.video.video_file import VideoFile
 
-__all__ = ["EPISODE", "INDEX", "OWN", "ItemReader", "spec_of_item"]
+__all__ = ["EPISODE", "INDEX", "OWN", "ItemReader", "ItemWorker", "spec_of_item"]
 
 # Further components of a frame, whose values windows don't change.
 INDEX: Final = ".index"
@@ -62,16 +69,17 @@ class DescribedSource(Protocol):
 class ItemReader:
     """Replaces frame times with the frames themselves, and adds the text of each task.
 
+    Frames are uint8 with their channels last.
+
     Attributes:
         source: The source of the tables. Its metadata is read when it is needed.
-        is_raw: Whether images are uint8 with their channels last.
         tolerance_s: The maximum distance between a time and its frame, in seconds.
     """
 
-    def __init__(self, source: DescribedSource, is_raw: bool, tolerance_s: float) -> None:
+    def __init__(self, source: DescribedSource, tolerance_s: float) -> None:
         self.source = source
-        self.is_raw = is_raw
         self.tolerance_s = tolerance_s
+        self._current: Final = CurrentBlock()
         self.__qualname__ = repr(source.paths[0])
 
     @property
@@ -85,6 +93,45 @@ class ItemReader:
         numbers = self.data_set.episodes.numbers.tolist()
         return {number: row for row, number in enumerate(numbers)}
 
+    def begin(self, job: engine.Job, specs: Specs, indexes: engine.IndexFiles | None) -> None:
+        """Begins a block of examples, which this thread then completes one by one.
+
+        Args:
+            job: The block.
+            specs: The components of the examples.
+            indexes: The index files to read and write.
+        """
+        self._current.block = block = VideoBlock(_read, job, indexes)
+        if job.num_rows > 1:
+            try:
+                self._expect(block, job, specs)
+            except Exception:
+                # The calls for the examples raise this error again.
+                return
+
+    def _expect(self, block: VideoBlock, job: engine.Job, specs: Specs) -> None:
+        features = self.data_set.features
+        needed = [name for name in specs if name in features and features[name].is_video]
+        if not needed:
+            return
+        columns = [
+            values_of(job.column(index), spec)
+            for index, (name, spec) in enumerate(specs.items())
+            if name in (*needed, EPISODE, INDEX)
+        ]
+        names = [name for name in specs if name in (*needed, EPISODE, INDEX)]
+        for values in zip(*columns, strict=True):
+            example = dict(zip(names, values, strict=True))
+            # The call for this example raises the error.
+            with suppress(OpError):
+                row = self._row(example)
+                for name in needed:
+                    block.expect(*self._wanted(block, features[name], row, example[name]))
+
+    def end(self) -> None:
+        """Ends a block of examples."""
+        self._current.block = None
+
     def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Returns an item, given the values of its tables."""
         row = self._row(example)
@@ -96,7 +143,7 @@ class ItemReader:
             if feature is None:
                 item[name] = value  # A mark of padding.
             elif feature.is_video:
-                item[name] = self._frames(feature, row, np.asarray(value, np.float64), example)
+                item[name] = self._frames(feature, row, value, example)
             elif feature.is_image:
                 item[name] = self._image(feature, value, example)
             elif feature.spec.dtype in (np.dtype(np.float64), np.dtype(np.float16)):
@@ -132,29 +179,37 @@ class ItemReader:
             None, None, f"{self._place(example)}, but {fault}. Copy the data set again."
         )
 
+    def _wanted(
+        self, block: VideoBlock, feature: LeRobotFeature, row: int, times: npt.ArrayLike
+    ) -> tuple[VideoFile, Groups]:
+        """Returns the video of an example, and the numbers of its frames as one group."""
+        episodes = self.data_set.episodes
+        video = block.opened(episodes.videos[feature.name][row])
+        seconds = episodes.starts[feature.name][row] + np.asarray(times, np.float64).reshape(-1)
+        return video, video.nearest(seconds, self.tolerance_s)[None]
+
     def _frames(
         self,
         feature: LeRobotFeature,
         row: int,
-        times: npt.NDArray[np.float64],
+        times: npt.ArrayLike,
         example: Mapping[str, Any],
     ) -> npt.NDArray[Any]:
-        episodes = self.data_set.episodes
-        path, start = episodes.videos[feature.name][row], episodes.starts[feature.name][row]
+        block = self._current.block or VideoBlock(_read)
         try:
-            read = frames(path, times=start + times.reshape(-1), tolerance=self.tolerance_s)
+            video, numbers = self._wanted(block, feature, row, times)
+            (read,) = block.read(video, numbers)
         except (DataLossError, InvalidArgumentError, NotFoundError) as error:
             raise self._of_frame(error, feature, example) from error
         if read.shape[1:] != feature.shape:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{path}: the frames have the shape {read.shape[1:]}, expected {feature.shape} "
-                f"according to meta/info.json ({feature.name!r}, {self._place(example)}). Correct "
-                "the file.",
+                f"{video.name}: the frames have the shape {read.shape[1:]}, expected "
+                f"{feature.shape} according to meta/info.json ({feature.name!r}, "
+                f"{self._place(example)}). Correct the file.",
             )
-        images = self._converted(read)
-        return images[0] if len(images) == 1 else images
+        return read[0] if len(read) == 1 else read
 
     def _of_frame(
         self, error: OpError, feature: LeRobotFeature, example: Mapping[str, Any]
@@ -176,18 +231,33 @@ class ItemReader:
                 f"{image.shape[-3:]}, expected {feature.shape} according to meta/info.json. "
                 "Correct the file.",
             )
-        return self._converted(image)
-
-    def _converted(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-        """Returns images as float32 from 0 to 1 with their channels first, unless raw."""
-        if self.is_raw:
-            return images
-        channels_first = np.moveaxis(images, -1, -3)
-        output = np.empty(channels_first.shape, np.float32)
-        return np.divide(channels_first, np.float32(255), out=output)
+        return image
 
     def _place(self, example: Mapping[str, Any]) -> str:
         number, index = int(example[EPISODE]), int(example[INDEX])
         row = self._row_of.get(number)
         frame = "" if row is None else f"frame {index - self.data_set.episodes.firsts[row]} "
         return f"{self.data_set.root}: {frame}of episode {number} (index {index})"
+
+
+class ItemWorker(MapFunction):
+    """Completes the items of a block. Frames of one video are decoded together.
+
+    Attributes:
+        indexes: The index files to read and write.
+    """
+
+    function: ItemReader
+    indexes: engine.IndexFiles | None = None
+
+    def process(self, job: engine.Job) -> None:
+        """Completes the items of a block."""
+        self.function.begin(job, self._input_specs, self.indexes)
+        try:
+            super().process(job)
+        finally:
+            self.function.end()
+
+
+def _read(video: VideoFile, groups: list[npt.NDArray[np.int64]]) -> list[Picture]:
+    return read_into(video, groups, None)

@@ -69,6 +69,11 @@ class LeRobotFeature(NamedTuple):
         return self.dtype == _IMAGE
 
     @property
+    def has_pixels(self) -> bool:
+        """Whether the values are video frames or images."""
+        return self.is_video or self.is_image
+
+    @property
     def column(self) -> str:
         """The column of the tables that contains the values. For videos, it contains times."""
         if self.is_video:

@@ -1,13 +1,12 @@
 """`clips`: replaces videos with clips."""
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +29,10 @@ from headrace.pipeline.stages.stage import Effect, Planning, check_names, named
 from headrace.pipeline.values.column_conversion import values_of
 from headrace.pipeline.values.types import Spec, Specs
 from headrace.pipeline.video import torchcodec_decoder
-from headrace.pipeline.video.decoder import Picture, check_installed, decoder_bytes
+from headrace.pipeline.video.decoder import Picture, check_installed
 from headrace.pipeline.video.frames import read_into
-from headrace.pipeline.video.video_file import VideoFile, open_video
+from headrace.pipeline.video.video_block import CurrentBlock, Groups, VideoBlock
+from headrace.pipeline.video.video_file import VideoFile
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -43,92 +43,6 @@ __all__ = ["Clips", "ClipsMethod", "ManyClips"]
 
 # The component that marks repeated frames.
 _PAD: Final = "is_pad"
-
-# The numbers of the frames of some clips. int64, (clips, frames).
-_Frames: TypeAlias = "npt.NDArray[np.int64]"
-
-
-class _Block:
-    """The block of examples that a thread processes. Clips of one file are decoded together.
-
-    Args:
-        reader: Reads the clips.
-        job: The engine's job for the block; None outside of an iteration.
-        indexes: The index files to read and write.
-    """
-
-    def __init__(
-        self,
-        reader: "ClipReader",
-        job: engine.Job | None = None,
-        indexes: engine.IndexFiles | None = None,
-    ) -> None:
-        self._reader = reader
-        self._job = job
-        self._indexes = indexes
-        # The clips of each video that occurs more than once, until they are decoded.
-        self._expected: dict[VideoFile, list[_Frames]] = {}
-        self._decoded: dict[tuple[VideoFile, bytes], list[list[Picture]]] = {}
-
-    def opened(self, video: str | bytes) -> VideoFile:
-        """Opens the video of an example."""
-        return open_video(video, indexes=self._indexes)
-
-    def expect(self, video: VideoFile, frames: _Frames) -> None:
-        """Announces the clips of an example."""
-        self._expected.setdefault(video, []).append(frames)
-
-    def clips(self, video: VideoFile, frames: _Frames) -> list[Picture]:
-        """Returns the clips of an example: uint8, (frames, height, width, 3).
-
-        Raises:
-            ResourceExhaustedError: If a clip needs more memory than the pipeline may use.
-        """
-        self._check_memory(video, frames)
-        key = video, frames.tobytes()
-        if key not in self._decoded:
-            self._decode(video, self._expected.pop(video, []))
-        if clips := self._decoded.get(key):
-            return clips.pop()
-        return self._reader.read(video, list(frames))
-
-    def _decode(self, video: VideoFile, expected: Sequence[_Frames]) -> None:
-        if len(expected) < 2:
-            return
-        try:
-            clips = iter(self._reader.read(video, [clip for frames in expected for clip in frames]))
-        except Exception:
-            # Each example is then decoded alone, and raises its own error.
-            return
-        for frames in expected:
-            of_example = [next(clips) for _ in frames]
-            self._decoded.setdefault((video, frames.tobytes()), []).append(of_example)
-
-    def _check_memory(self, video: VideoFile, frames: _Frames) -> None:
-        if self._job is None:
-            return
-        height, width = self._reader.size or video.frame_size
-        num_bytes, limit = frames.shape[1] * height * width * 3, self._job.limit_bytes
-        if num_bytes > limit:
-            raise ResourceExhaustedError(
-                None,
-                None,
-                f"{video.name}: a clip of {frames.shape[1]} frames of {height} x {width} pixels "
-                f"needs {num_bytes} bytes, expected at most the {limit} of memory_bytes. Pass "
-                "size=(height, width) or fewer frames to clips, or raise "
-                "options(memory_bytes=...).",
-            )
-        self._job.needs(decoder_bytes(video))
-
-
-class _CurrentBlock(threading.local):
-    """The block that a thread processes. There is none in another process."""
-
-    def __init__(self) -> None:
-        self.block: _Block | None = None
-
-    def __reduce__(self) -> "tuple[type[_CurrentBlock], tuple[()]]":
-        return _CurrentBlock, ()
 
 
 class ClipReader:
@@ -162,7 +76,7 @@ class ClipReader:
         self.size = size
         self.decoder = decoder
         self.__qualname__ = repr(component)
-        self._current: Final = _CurrentBlock()
+        self._current: Final = CurrentBlock()
 
     def begin(
         self,
@@ -179,7 +93,7 @@ class ClipReader:
             draws: The random numbers for starts, or None.
             indexes: The index files to read and write.
         """
-        self._current.block = block = _Block(self, job, indexes)
+        self._current.block = block = VideoBlock(self.read, job, indexes)
         if job.num_rows > 1 and specs[self.component].dtype is str:
             try:
                 self._expect(block, job, specs, draws)
@@ -187,7 +101,9 @@ class ClipReader:
                 # The calls for the examples raise this error again.
                 return
 
-    def _expect(self, block: _Block, job: engine.Job, specs: Specs, draws: "Draws | None") -> None:
+    def _expect(
+        self, block: VideoBlock, job: engine.Job, specs: Specs, draws: "Draws | None"
+    ) -> None:
         column = job.column(list(specs).index(self.component))
         paths = list(values_of(column, specs[self.component]))
         counts = Counter(paths)
@@ -229,16 +145,35 @@ class ClipReader:
     def _clips(
         self, example: Mapping[str, Any], rng: "Generator | None"
     ) -> Iterator[dict[str, Any]]:
-        block = self._current.block or _Block(self)
+        block = self._current.block or VideoBlock(self.read)
         video = block.opened(example[self.component])
         frames, is_pad = self._shown(video, rng)
-        clips = block.clips(video, frames)
+        self._check_memory(video, block.limit_bytes)
+        clips = block.read(video, frames)
         for clip, is_pad_of_clip in zip(clips, is_pad, strict=True):
             yield {**example, self.component: clip, _PAD: is_pad_of_clip}
 
+    def _check_memory(self, video: VideoFile, limit_bytes: int | None) -> None:
+        """Checks that a clip fits into the memory that the pipeline may use.
+
+        Raises:
+            ResourceExhaustedError: If it doesn't.
+        """
+        height, width = self.size or video.frame_size
+        num_bytes = self.num_frames * height * width * 3
+        if limit_bytes is not None and num_bytes > limit_bytes:
+            raise ResourceExhaustedError(
+                None,
+                None,
+                f"{video.name}: a clip of {self.num_frames} frames of {height} x {width} pixels "
+                f"needs {num_bytes} bytes, expected at most the {limit_bytes} of memory_bytes. "
+                "Pass size=(height, width) or fewer frames to clips, or raise "
+                "options(memory_bytes=...).",
+            )
+
     def _shown(
         self, video: VideoFile, rng: "Generator | None"
-    ) -> tuple[_Frames, npt.NDArray[np.bool_]]:
+    ) -> tuple[Groups, npt.NDArray[np.bool_]]:
         """Returns the frames of the clips, and which of them repeat the video's last frame."""
         frames = self._starts(video, rng)[:, None] + np.arange(self.num_frames) * self.every
         last = len(video) - 1

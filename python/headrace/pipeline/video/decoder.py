@@ -21,6 +21,9 @@ Picture = npt.NDArray[np.uint8]
 _DECODERS: Final = {"av1": ("libdav1d", "libaom-av1")}
 # Codecs with encoded pictures that are never shown.
 _WITH_HIDDEN_PICTURES: Final = ("vp8",)
+# Decoders that can be used again. Others may return pictures of the next run too early, before all
+# parts are refreshed.
+_REUSABLE: Final = ("libdav1d",)
 # The number of samples to read from the file at a time.
 _AT_ONCE: Final = 64
 # The maximum number of pictures that a decoder keeps for reference, by codec.
@@ -93,15 +96,19 @@ def decode(
         for number in frames[sample]:
             store(number, picture)
 
+    decoder, converter = None, _Converter(video, size)
     for run in _runs(video, list(frames)):
+        decoder = _ready_decoder(video, decoder)
         try:
-            _decode(video, run, size, store_sample, is_strict=False)
+            _decode(video, run, decoder, converter, store_sample, is_strict=False)
         except _UndecodableError:
+            decoder = None
             # If a video refreshes pictures in parts, one keyframe isn't enough. A decoder may also
             # have to wait for more pictures than the file declares.
             earlier = _Run(video.keyframe_before(run.start), run.end, run.wanted)
             try:
-                _decode(video, earlier, size, store_sample, is_strict=True)
+                strict = _new_decoder(video.native.codec, video.native.config, is_strict=True)
+                _decode(video, earlier, strict, converter, store_sample, is_strict=True)
             except _UndecodableError as error:
                 raise damaged_frame(video, error.sample, error.reason) from error.__cause__
 
@@ -146,7 +153,8 @@ def _runs(video: VideoFile, samples: Sequence[int]) -> list[_Run]:
 def _decode(
     video: VideoFile,
     run: _Run,
-    size: tuple[int, int] | None,
+    decoder: Any,
+    converter: "_Converter",
     store: Callable[[int, Picture], None],
     is_strict: bool,
 ) -> None:
@@ -157,9 +165,6 @@ def _decode(
     times = video.sample_times[run.start : run.end + 1]
     needed = {run.start + int(index) for index in np.flatnonzero(times >= shown_from)} | run.wanted
     missing = set(needed)
-    converter = _Converter(video, size)
-    # A used decoder may return pictures of a new run too early, before all parts are refreshed.
-    decoder = _new_decoder(video.native.codec, video.native.config, is_strict)
     for frame in _frames(decoder, video, run, needed, missing):
         sample = frame.pts
         if sample not in needed:
@@ -229,7 +234,7 @@ def _clean_start(video: VideoFile, start: int) -> int:
 
     H.264 can refresh a picture in parts. Its keyframes are then only the first part.
     """
-    while start > 0:
+    while start > 0 and video.native.codec == "h264":
         with engine.op_errors():
             (content,) = video.native.read_samples(start, start + 1)
         if not any(map(_refreshes_in_parts, _units(video.native, content))):
@@ -298,6 +303,14 @@ class _Converter:
         rgb = self._reformatter.reformat(frame, width, height, "rgb24", threads=1)
         picture: Picture = np.asarray(rgb.to_ndarray(), np.uint8)
         return np.rot90(picture, -self._num_turns) if self._num_turns else picture
+
+
+def _ready_decoder(video: VideoFile, used: Any | None) -> Any:
+    """Returns a decoder without pictures of earlier runs."""
+    if used is None or used.name not in _REUSABLE:
+        return _new_decoder(video.native.codec, video.native.config, is_strict=False)
+    used.flush_buffers()
+    return used
 
 
 def _new_decoder(codec: str, config: bytes, is_strict: bool) -> Any:

@@ -59,6 +59,11 @@ class VideoFile:
         return self.native.starts()
 
     @cached_property
+    def times_s(self) -> npt.NDArray[np.float64]:
+        """When each frame is shown, in seconds. float64, (frames,)."""
+        return self.times / self.native.timescale
+
+    @cached_property
     def end(self) -> int:
         """The end of the last frame, in time units."""
         return int(self.times[-1] + self.native.sample_durations()[self.samples[-1]])
@@ -71,7 +76,7 @@ class VideoFile:
 
     def seconds(self, number: int) -> float:
         """Returns when a frame is shown, in seconds."""
-        return float(self.times[number]) / self.native.timescale
+        return float(self.times_s[number])
 
     def checked(self, numbers: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns frame numbers as an array.
@@ -117,7 +122,7 @@ class VideoFile:
             InvalidArgumentError: If no frame is that close to one of the times.
         """
         wanted = np.asarray(seconds, np.float64).reshape(-1)
-        times = self.times / self.native.timescale
+        times = self.times_s
         after = np.searchsorted(times, wanted).clip(1, max(len(times) - 1, 1))
         before, after = after - 1, after.clip(max=len(times) - 1)
         is_after = np.abs(times[after] - wanted) < np.abs(times[before] - wanted)
