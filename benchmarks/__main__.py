@@ -25,6 +25,7 @@ from benchmarks.workloads import (
     parquet_rows,
     patches,
     photos,
+    robot_steps,
     robots,
     sounds,
     tar_photos,
@@ -45,6 +46,7 @@ WORKLOADS = [
     *(arrays_in_memory.W14, sounds.W16, patches.W19, mosaics.W20, robots.W21, videos.W22),
     *(worker_processes.PYTHON, worker_processes.NUMPY),
     *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
+    *(robot_steps.W24, robot_steps.W24_STATES),
 ]
 QUICK = "limit,headrace,alone,numpy,torch,grain,spdl,datasets,polars,pyarrow,webdataset"
 """The programs of a quick run: all except TensorFlow's, which start slowly."""

@@ -27,6 +27,8 @@ REQUIREMENTS = {
     # torchcodec also needs FFmpeg's shared libraries.
     "video": ["torch>=2.8,<3", "torchcodec>=0.8,<1", "torchvision>=0.20", "av>=17", "numpy>=1.26"],
     "robots": ["lerobot>=0.4,<0.5"],
+    "chat": ["transformers>=5,<6", "torch>=2.5,<3", "trl>=1,<2"],
+    "tfds": ["tensorflow-cpu>=2.16,<3", "tensorflow-datasets>=4.9,<5"],
     # Not a peer: it provides real photographs.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
 }

@@ -287,7 +287,7 @@ class TestSeveralFiles:
         assert done.stderr.startswith("headrace: inspect: nowhere: there is no such file")
         assert "\n\nb\n" in done.stdout
 
-    def test_patterns_and_directories_are_listed(self):
+    def test_patterns_and_directories_are_expanded(self):
         Path("d").mkdir()
         write_numbers("d/a", 1)
         write_numbers("d/b", 2)

@@ -17,7 +17,7 @@ def test_text_cannot_become_markup(text):
     assert made.tags.count("td") == 1
 
 
-def test_text_stays_readable():
+def test_escaped_text_and_attributes_parse_back_unchanged():
     made = Elements(tag("p", "a < b & 'c'", title='"x"'))
     assert made.texts == ["a < b & 'c'"]
     assert made.attributes == [("title", '"x"')]

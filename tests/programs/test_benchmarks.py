@@ -62,6 +62,7 @@ SCALES = {
     "W20": 0.05,
     "W21": 0.05,
     "W22": 0.02,
+    "W24": 0.01,
 }
 PROGRAMS = [
     pytest.param(workload, program, id=f"{workload.name}-{program.key}")

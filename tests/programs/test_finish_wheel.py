@@ -55,7 +55,7 @@ def test_wheel_does_not_depend_on_file_times(
     assert (tmp_path / "a.whl").read_bytes() == (tmp_path / "b.whl").read_bytes()
 
 
-def test_sbom_has_no_directory_time_or_random_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sbom_omits_paths_times_and_random_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CARGO_HOME", "/home/me/cargo")
     content = {
         "serialNumber": "urn:uuid:1",

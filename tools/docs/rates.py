@@ -50,6 +50,7 @@ LABELS = {
     "W20": "mosaics",
     "W21": "robots",
     "W22": "videos",
+    "W24": "robot steps",
 }
 """A one- or two-word description of each workload's data."""
 

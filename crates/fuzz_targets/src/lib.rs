@@ -40,7 +40,7 @@ pub struct Target {
     pub name: &'static str,
     /// Passes bytes to the parser. Returns the number of bytes after decompression or decoding.
     body: fn(&[u8]) -> usize,
-    /// Rust code may use this many times those bytes,
+    /// The memory limit for Rust code is this multiple of the target's bytes,
     times: usize,
     /// plus this many bytes.
     besides: usize,

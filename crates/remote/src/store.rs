@@ -25,7 +25,7 @@ use url::{ParseError, Position, Url};
 /// The time after which a request is no longer retried.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The storages of this process, by the part that their URLs share and a hash of the environment.
+/// This process's object stores, keyed by URL prefix and a hash of the environment.
 type Stores = HashMap<(String, u64), Arc<dyn ObjectStore>>;
 static STORES: LazyLock<Mutex<Option<(u32, Stores)>>> = LazyLock::new(|| Mutex::new(None));
 

@@ -20,7 +20,7 @@ from headrace.core.shapes import bracketed
 __all__ = ["available_bytes", "check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
-# A string needs a pointer to a Python object in NumPy, and the same amount of memory in the engine.
+# In NumPy, a string costs a pointer plus a Python object. The engine needs about as much.
 _STRING_BYTES = 40
 
 _NUM_COPIES = 2

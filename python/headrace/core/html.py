@@ -37,7 +37,7 @@ _STYLE: Final = (
     "border-radius:2px;margin-right:.6em;vertical-align:middle}"
     ".headrace .bar>i{display:block;height:100%;background:#3b82c4;border-radius:2px}"
 )
-# A page loads nothing from elsewhere.
+# Pages load no external resources.
 _POLICY: Final = (
     "default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'"

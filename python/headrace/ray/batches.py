@@ -330,7 +330,7 @@ class FeedBatches:
 
 
 def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Cursor]:
-    """Returns the number of the trainers' first batch, the epoch, and a position before it."""
+    """Returns the index of the trainers' first batch, its epoch, and a position before it."""
     if state is None:
         return 0, epoch, BEGINNING
     if not isinstance(state, Mapping) or set(state) != _KEYS:

@@ -174,7 +174,7 @@ def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
 
 
 def _state(number: int | None) -> str:
-    """Describes the operating system's state of a thread, or returns "" if it is unknown."""
+    """Describes a thread's OS-level state, or returns "" if unknown."""
     try:
         stat = (_TASKS / str(number) / "stat").read_text()
     except OSError:

@@ -192,7 +192,7 @@ def test_dropout_is_rejected(files, tmp_path):
     refused(
         path,
         hr.errors.InvalidArgumentError,
-        'dropout 0.1, so its tokens are random.*Set "dropout" to null',
+        'the model uses dropout 0.1, which makes tokenization random.*Set "dropout" to null',
     )
     changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.0))
     assert tokenized(path, ["on"])[0].tolist() == expected(files["gpt2"], ["on"])[0]

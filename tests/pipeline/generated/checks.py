@@ -49,7 +49,8 @@ def ways_of(program: Program) -> Sequence[dict[str, Any]]:
     Programs with large values get the minimum memory that they need.
     """
     kinds = program.kinds
-    if LARGE_VALUES not in kinds:
+    # A clip that exceeds the limit is an error.
+    if LARGE_VALUES not in kinds or "clips" in kinds:
         return WAYS
     has_window = any(kind.startswith(("window", "cache")) for kind in kinds)
     # The sources of some parts are also shuffled.

@@ -284,7 +284,9 @@ def _combined_from(random: Random, parts: Sequence[Program], kind: str) -> Progr
     for fails in (True, False) if random.random() < 0.15 else (False,):
         # The types of batches may differ: then examples are put together.
         flat = [_flat(part) for part in parts]
-        for candidates in [flat] if kind == "zip" else [parts, flat]:
+        # Windows are no batches, so a combination accepts them next to single examples.
+        are_alike = len({part.shape.depth for part in parts}) == 1
+        for candidates in [parts, flat] if kind != "zip" and are_alike else [flat]:
             outputs = [
                 _failing(random, part, kind == "zip") if fails else part for part in candidates
             ]

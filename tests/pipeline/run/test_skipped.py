@@ -422,7 +422,7 @@ class TestBudgets:
         assert len(self.until_error(pipeline.skip_errors(0), LookupError)[0]) == 50
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_exceeding_the_budget_by_share_is_an_error(self, pipeline, way):
+    def test_exceeding_a_fractional_budget_is_an_error(self, pipeline, way):
         inputs, _, error = self.until_error(
             pipeline.skip_errors(0.0099).options(**way), LookupError
         )

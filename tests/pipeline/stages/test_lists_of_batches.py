@@ -205,7 +205,7 @@ def test_functions_receive_and_return_lists(ways):
     assert [batch["n"].tolist() for batch in kept] == [[0, 1], [4]]
 
 
-def test_function_can_return_lists_of_equal_shapes_or_empty_ones():
+def test_function_can_return_empty_lists_and_arrays_of_equal_shape():
     rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"] // 2)})
     pipe = rows.batch(2, lists="x").map(lambda b: {"x": [list(map(int, a)) for a in b["x"]]})
     assert pipe.spec["x"] == hr.Spec(INTS, (None, None), is_listed=True)

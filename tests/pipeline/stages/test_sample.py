@@ -318,8 +318,14 @@ def test_empty_source_yields_nothing_unless_draws_are_requested(tmp_path):
     (tmp_path / "a.jsonl").write_text("")
     empty = hp.json_lines(tmp_path / "a.jsonl", {"w": float})
     assert list(empty.sample("w", seed=1)) == []
-    with pytest.raises(errors.InvalidArgumentError, match="no examples to draw 3 from"):
-        list(empty.sample("w", num=3, seed=1))
+    one = arrays(1, [1.0])
+    for pipeline in (
+        *(empty, empty.map(lambda row: row), empty.map(lambda row: row).cache()),
+        *(one.shard(1, 2), one.shard(1, 2).map(lambda row: row)),
+    ):
+        assert list(pipeline.sample("w", seed=1).map(lambda row: row)) == []
+        with pytest.raises(errors.InvalidArgumentError, match="no examples to draw 3 from"):
+            list(pipeline.sample("w", num=3, seed=1))
 
 
 def test_damaged_records_are_skipped_each_time_they_are_drawn(tables):

@@ -197,7 +197,7 @@ impl Program {
 
     /// Adds the name of a node to its error, and the record that its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
-        // The end of the input and cancellations are not about a record.
+        // End of input and cancellation don't concern a specific record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
         let provenance = self.provenance(node, run).filter(|_| is_about_data && run.provenance(node).is_none());
         let error = match provenance {

@@ -168,7 +168,7 @@ impl Provenance {
         }
     }
 
-    /// The file, the record number and the number among the record's rows of row `row`, if known.
+    /// The file, the record number, and the index within the record of row `row`, if known.
     pub fn identity(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64, u64)> {
         match self {
             Self::Unknown => None,

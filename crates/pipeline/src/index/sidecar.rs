@@ -5,8 +5,8 @@
 //! little-endian. The header has the kind of the records and the identity of the file. It is
 //! checked when the index is opened; each part of the tables is checked when it is first used.
 //!
-//! The index of a file without records, such as a video, has the same header. It is followed by
-//! tables of another module and their checksum, which is checked when the index is opened.
+//! The index of a file without records, such as a video, has the same header. After it come tables
+//! that another module defines, with a checksum that is checked when the index is opened.
 
 use crate::records::{Numbers, ScanResult};
 use bytes::Bytes;

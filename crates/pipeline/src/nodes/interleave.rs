@@ -42,7 +42,7 @@ pub trait Choose: Send {
         None
     }
 
-    /// Restores this additional state, as far as the inputs are the same.
+    /// Restores this additional state for inputs that haven't changed.
     fn go_on_with(&mut self, _shares: &Shares) -> Result<()> {
         Ok(())
     }

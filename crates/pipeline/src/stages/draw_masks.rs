@@ -39,7 +39,7 @@ impl Stage for DrawMasks {
         let masks = (0..rows.len()).map(|row| {
             let size = sizes.row(row)?;
             let [height, width] = size.values::<i32>()?[..] else {
-                return Err(Error::internal("draw_masks: a size has two numbers"));
+                return Err(Error::internal("draw_masks: expected a size of two numbers"));
             };
             drawn(outlines.row(row)?.values::<i32>()?, Canvas { height: height as usize, width: width as usize })
         });

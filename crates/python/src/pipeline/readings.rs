@@ -40,7 +40,7 @@ impl From<&Meter> for StageReadings {
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct Readings {
     stages: Vec<StageReadings>,
-    /// The time of the workers' tasks.
+    /// The time spent in worker tasks.
     tasks_busy: f64,
     /// The part of `tasks_busy` during which they used a CPU.
     tasks_computing: f64,

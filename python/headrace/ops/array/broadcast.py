@@ -52,7 +52,7 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
         An integer vector.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes are incompatible.
+        InvalidArgumentError: At run time, if the shapes are incompatible.
     """
 
     def infer(x: Tensor, y: Tensor) -> Outputs:

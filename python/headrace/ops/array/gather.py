@@ -48,7 +48,7 @@ def gather(
         A tensor in which the axes of `indices` replace `axis`.
 
     Raises:
-        InvalidArgumentError: When run, if an index is out of range.
+        InvalidArgumentError: At run time, if an index is out of range.
 
     Examples:
         >>> pick = hr.native(lambda example: {"y": hr.ops.gather(example["x"], [2, 0])})
@@ -95,7 +95,7 @@ def gather_nd(
         A tensor in which the slices replace the last axis of `indices`.
 
     Raises:
-        InvalidArgumentError: When run, if an index is out of range.
+        InvalidArgumentError: At run time, if an index is out of range.
         ValueError: If the last axis of `indices` is longer than the rank of `params`.
     """
     inputs = [

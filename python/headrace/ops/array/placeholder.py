@@ -32,7 +32,7 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
         The tensor.
 
     Raises:
-        InvalidArgumentError: When run, if the tensor is needed but not fed.
+        InvalidArgumentError: At run time, if the tensor is needed but not fed.
         TypeError: If the type does not exist.
         ValueError: If the shape is not valid.
     """

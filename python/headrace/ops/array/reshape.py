@@ -74,7 +74,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
         The same values, with a static shape that includes `shape`.
 
     Raises:
-        InvalidArgumentError: When run, if the shape is different.
+        InvalidArgumentError: At run time, if the shape is different.
         ValueError: If the static shape is already incompatible.
     """
     requested_shape = as_shape(shape)

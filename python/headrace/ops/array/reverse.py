@@ -69,7 +69,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
         A tensor of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if an axis does not exist.
+        InvalidArgumentError: At run time, if an axis does not exist.
         ValueError: If `shift` and `axis` differ in shape, or `input` is a scalar.
     """
     inputs = [

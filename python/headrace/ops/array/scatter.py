@@ -38,7 +38,7 @@ def scatter_nd(
         The tensor.
 
     Raises:
-        InvalidArgumentError: When run, if an index is out of range.
+        InvalidArgumentError: At run time, if an index is out of range.
         ValueError: If the shapes do not match.
     """
 
@@ -81,7 +81,7 @@ def tensor_scatter_update(
         The changed tensor.
 
     Raises:
-        InvalidArgumentError: When run, if an index is out of range.
+        InvalidArgumentError: At run time, if an index is out of range.
         ValueError: If the shapes do not match.
     """
     return _scatter("TensorScatterUpdate", tensor, indices, updates, name, "set")

@@ -46,8 +46,8 @@ def decode_audio(
         stored. MP3, Vorbis and Opus may exceed full scale.
 
     Raises:
-        DataLossError: When run, if the file is damaged.
-        InvalidArgumentError: When run, if the format is not supported, or the result would have
+        DataLossError: At run time, if the file is damaged.
+        InvalidArgumentError: At run time, if the format is not supported, or the result would have
             more than 2**30 values.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
@@ -91,9 +91,9 @@ def audio_slice(
         float32, (samples,), or (samples, channels) if `mono` is False.
 
     Raises:
-        OutOfRangeError: When run, if the part is not inside the file; see `audio_num_samples`.
-        DataLossError: When run, if the file is damaged.
-        InvalidArgumentError: When run, if the format is not supported.
+        OutOfRangeError: At run time, if the part is not inside the file; see `audio_num_samples`.
+        DataLossError: At run time, if the file is damaged.
+        InvalidArgumentError: At run time, if the format is not supported.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
     """
@@ -124,8 +124,8 @@ def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
         An int32 scalar.
 
     Raises:
-        DataLossError: When run, if the headers are damaged; see `decode_audio`.
-        InvalidArgumentError: When run, if the format is not supported.
+        DataLossError: At run time, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: At run time, if the format is not supported.
     """
     return _of_header("AudioSampleRate", contents, dtypes.int32, name)
 
@@ -141,8 +141,8 @@ def audio_num_samples(contents: TensorLike, name: str | None = None) -> Tensor:
         An int64 scalar: the length of the result of `decode_audio` at the file's sample rate.
 
     Raises:
-        DataLossError: When run, if the headers are damaged; see `decode_audio`.
-        InvalidArgumentError: When run, if the format is not supported.
+        DataLossError: At run time, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: At run time, if the format is not supported.
     """
     return _of_header("AudioNumSamples", contents, dtypes.int64, name)
 

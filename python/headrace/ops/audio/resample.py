@@ -36,7 +36,7 @@ def resample(
         up.
 
     Raises:
-        InvalidArgumentError: When run, if `orig_freq` is out of range.
+        InvalidArgumentError: At run time, if `orig_freq` is out of range.
         TypeError: If `new_freq` is not an integer.
         ValueError: If `new_freq` is out of range, or `samples` has the wrong rank.
     """

@@ -48,7 +48,7 @@ def color_jitter(
         uint8, with the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If a range is invalid, or the image has the wrong rank.
 

@@ -40,7 +40,7 @@ def gaussian_blur(
         uint8, with the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image is not larger than half of `kernel_size`.
+        InvalidArgumentError: At run time, if the image is not larger than half of `kernel_size`.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

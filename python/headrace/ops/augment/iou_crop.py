@@ -68,7 +68,7 @@ def random_iou_crop(
         `min_area`, it also contains `kept`, bool, (boxes,), which is False for removed boxes.
 
     Raises:
-        InvalidArgumentError: When run, if the image or a target has the wrong shape.
+        InvalidArgumentError: At run time, if the image or a target has the wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

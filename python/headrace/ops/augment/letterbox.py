@@ -49,7 +49,7 @@ def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
         An image of the same type, (height, width, channels).
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

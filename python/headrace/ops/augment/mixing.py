@@ -121,8 +121,8 @@ def mixup(
         `min_area`, the tuple also contains `kept`, bool, which is False for removed boxes.
 
     Raises:
-        InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
-            differ, or the two images or their targets have the wrong shape.
+        InvalidArgumentError: At run time, if a label is not a class, the numbers of labels and
+            images differ, or the two images or their targets have the wrong shape.
         TypeError: If images or labels have the wrong type, or an argument is not a list.
         ValueError: If an argument is out of range, `num_classes` is missing, or a list does not
             have two tensors.
@@ -228,8 +228,8 @@ def cutmix(
         A pair: images of the same type and shape, and labels, float32, (batch, classes).
 
     Raises:
-        InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
-            differ, or the layout is wrong.
+        InvalidArgumentError: At run time, if a label is not a class, the numbers of labels and
+            images differ, or the layout is wrong.
         TypeError: If images or labels have the wrong type.
         ValueError: If an argument is out of range, `num_classes` is missing, or the images have the
             wrong rank.

@@ -44,7 +44,7 @@ def normalize(
         float32, (..., channels, height, width), or (..., height, width, channels).
 
     Raises:
-        InvalidArgumentError: When run, if the numbers of channels and means differ.
+        InvalidArgumentError: At run time, if the numbers of channels and means differ.
         TypeError: If the image has the wrong type.
         ValueError: If a deviation is 0, the layout is unknown, or sizes do not match.
 

@@ -55,7 +55,7 @@ def rand_augment(
         uint8, with the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
@@ -107,7 +107,7 @@ def trivial_augment(
         uint8, with the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

@@ -29,7 +29,7 @@ def random_grayscale(image: TensorLike, p: float = 0.1, seed: int | None = None)
         uint8, with the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If `p` is not from 0 to 1, or the image has the wrong rank.
 

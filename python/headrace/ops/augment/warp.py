@@ -69,7 +69,7 @@ def affine(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the scale is not positive, or the image has the wrong
+        InvalidArgumentError: At run time, if the scale is not positive, or the image has the wrong
             shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
@@ -125,8 +125,8 @@ def perspective(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if three points lie on one line, or the image has the wrong
-            shape.
+        InvalidArgumentError: At run time, if three points lie on one line, or the image has the
+            wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

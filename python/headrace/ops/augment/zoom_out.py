@@ -56,7 +56,7 @@ def random_zoom_out(
         An image of the same type, (new height, new width, channels).
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

@@ -251,7 +251,7 @@ def assert_near(
         The operation. Run it, or make other operations wait for it.
 
     Raises:
-        InvalidArgumentError: When run, if the assertion fails.
+        InvalidArgumentError: At run time, if the assertion fails.
         ValueError: If the tensors are not of a floating-point type.
     """
     with name_scope(name, "assert_near", [x, y, rtol, atol, *(data or ())]):

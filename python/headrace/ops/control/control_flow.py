@@ -142,7 +142,7 @@ def Assert(
         The operation. Run it, or make other operations wait for it.
 
     Raises:
-        InvalidArgumentError: When run, if the condition is false.
+        InvalidArgumentError: At run time, if the condition is false.
         TypeError: If `data` is not a list.
         ValueError: If `data` is empty.
     """

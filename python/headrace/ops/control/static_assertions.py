@@ -62,7 +62,7 @@ def assert_rank(
         The operation. It does nothing if the static rank is known.
 
     Raises:
-        InvalidArgumentError: When run, if the rank is different.
+        InvalidArgumentError: At run time, if the rank is different.
         TypeError: If `rank` is not int32.
         ValueError: If `rank` is not a scalar, or the static shape has the wrong rank.
     """
@@ -94,7 +94,7 @@ def assert_rank_at_least(
         The operation. It does nothing if the static rank is known.
 
     Raises:
-        InvalidArgumentError: When run, if the rank is smaller.
+        InvalidArgumentError: At run time, if the rank is smaller.
         TypeError: If `rank` is not int32.
         ValueError: If `rank` is not a scalar, or the static shape has fewer axes.
     """
@@ -126,7 +126,7 @@ def assert_rank_in(
         The operation. It does nothing if the static rank is known.
 
     Raises:
-        InvalidArgumentError: When run, if the rank is different.
+        InvalidArgumentError: At run time, if the rank is different.
         TypeError: If a rank is not int32.
         ValueError: If a rank is not a scalar, or the static shape has the wrong rank.
     """

@@ -44,7 +44,7 @@ def crop_to_bounding_box(
         The window.
 
     Raises:
-        InvalidArgumentError: When run, if the window is not inside the image.
+        InvalidArgumentError: At run time, if the window is not inside the image.
         ValueError: If the window is known not to be inside the image, or the image has the wrong
             rank.
 
@@ -92,7 +92,7 @@ def pad_to_bounding_box(
         The padded image.
 
     Raises:
-        InvalidArgumentError: When run, if the image does not fit into the result.
+        InvalidArgumentError: At run time, if the image does not fit into the result.
         ValueError: If the image is known not to fit, or has the wrong rank.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
@@ -129,7 +129,7 @@ def resize_image_with_crop_or_pad(
         An image of this size.
 
     Raises:
-        InvalidArgumentError: When run, if a size is not positive.
+        InvalidArgumentError: At run time, if a size is not positive.
         ValueError: If a size is known not to be positive, or the image has the wrong rank.
     """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):

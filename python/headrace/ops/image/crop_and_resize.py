@@ -47,7 +47,7 @@ def crop_and_resize(
         float32, (n, *crop_size, channels).
 
     Raises:
-        OutOfRangeError: When run, if an index of `box_ind` is out of range.
+        OutOfRangeError: At run time, if an index of `box_ind` is out of range.
         TypeError: If a type is wrong.
         ValueError: If a shape is wrong, or the method does not exist.
     """

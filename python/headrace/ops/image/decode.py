@@ -75,7 +75,7 @@ def decode_jpeg(
         have one image.
 
     Raises:
-        InvalidArgumentError: When run, if the file cannot be decoded, has more than 178,956,970
+        InvalidArgumentError: At run time, if the file cannot be decoded, has more than 178,956,970
             pixels or 100 scans, or an option does not exist.
     """
     attrs = _jpeg_attrs(
@@ -121,8 +121,8 @@ def decode_and_crop_jpeg(
         uint8, (height, width, channels), 0-255.
 
     Raises:
-        InvalidArgumentError: When run, if the part is not inside the image, or the file cannot be
-            decoded.
+        InvalidArgumentError: At run time, if the part is not inside the image, or the file cannot
+            be decoded.
     """
     attrs = _jpeg_attrs(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -163,7 +163,7 @@ def decode_png(
         if they have one image and `dtype` is uint8.
 
     Raises:
-        InvalidArgumentError: When run, if the file cannot be decoded.
+        InvalidArgumentError: At run time, if the file cannot be decoded.
         TypeError: If `dtype` is neither uint8 nor uint16.
     """
     requested_dtype = as_dtype(dtype)
@@ -225,7 +225,7 @@ def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None)
         uint8, (height, width, channels): grey, RGB or RGBA.
 
     Raises:
-        InvalidArgumentError: When run, if the file cannot be decoded.
+        InvalidArgumentError: At run time, if the file cannot be decoded.
     """
 
     def infer(contents: Tensor) -> Outputs:

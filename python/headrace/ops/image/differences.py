@@ -130,7 +130,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
         One float32 per image.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes differ.
+        InvalidArgumentError: At run time, if the shapes differ.
         ValueError: If the shapes are known to differ, or have fewer than three axes.
     """
     with name_scope(name, "PSNR", [a, b]):

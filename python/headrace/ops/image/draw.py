@@ -35,7 +35,7 @@ def draw_bounding_boxes(
         A tensor of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the batch sizes of `images` and `boxes` differ.
+        InvalidArgumentError: At run time, if the batch sizes of `images` and `boxes` differ.
         TypeError: If a type is wrong.
         ValueError: If a shape is wrong.
     """

@@ -48,7 +48,7 @@ def encode_jpeg(
         The bytes of the file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run, if an argument is out of range.
+        InvalidArgumentError: At run time, if an argument is out of range.
     """
     attrs = {
         "format": format,
@@ -79,7 +79,7 @@ def encode_jpeg_variable_quality(
         The bytes of the file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run, if the image or the quality is invalid.
+        InvalidArgumentError: At run time, if the image or the quality is invalid.
     """
 
     def infer(image: Tensor, number: Tensor) -> Outputs:
@@ -103,7 +103,7 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
         The bytes of the file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run, if an argument is out of range.
+        InvalidArgumentError: At run time, if an argument is out of range.
     """
     inputs = [Input("image", image, allowed=(dtypes.uint8, dtypes.uint16))]
     attrs = {"compression": compression}

@@ -33,7 +33,7 @@ def adjust_jpeg_quality(
         Pixels of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the number of channels or the quality is out of range.
+        InvalidArgumentError: At run time, if the number of channels or the quality is out of range.
     """
     with name_scope(name, "adjust_jpeg_quality", [image]):
         pixels = convert_to_tensor(image, name="image")

@@ -28,7 +28,7 @@ _MAX_PIXELS = 28 * 28 * 1280
 
 
 class Patches(NamedTuple):
-    """An image after `patches`.
+    """The result of `patches` for one image.
 
     Attributes:
         pixel_values: float32, (patches, 3 * temporal * patch * patch), one row for each patch.
@@ -92,7 +92,7 @@ def patches(
         `pixel_values` and one row of `image_grid_thw` in transformers.
 
     Raises:
-        InvalidArgumentError: When run, if the input is not one image with three channels, if one
+        InvalidArgumentError: At run time, if the input is not one image with three channels, if one
             side is more than 200 times as long as the other, or if the file is damaged.
         TypeError: If the image is neither uint8 nor a string.
         ValueError: If an argument is out of range, or the image has the wrong rank.

@@ -166,7 +166,7 @@ def random_crop(
         The window.
 
     Raises:
-        InvalidArgumentError: When run, if `value` is smaller than the window.
+        InvalidArgumentError: At run time, if `value` is smaller than the window.
         ValueError: If `size` does not have one element per axis.
 
     Examples:

@@ -112,7 +112,7 @@ def resize_images(
         returned unchanged.
 
     Raises:
-        InvalidArgumentError: When run, if a size is not positive.
+        InvalidArgumentError: At run time, if a size is not positive.
         ValueError: If `images` has the wrong rank, `size` is not a pair of integers, or the method
             does not exist.
     """

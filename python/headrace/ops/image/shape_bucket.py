@@ -30,7 +30,7 @@ def shape_bucket(
         An int32 scalar. If several buckets are equally near, the first one is returned.
 
     Raises:
-        InvalidArgumentError: When run, if the file is not an image or is damaged.
+        InvalidArgumentError: At run time, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor) -> Outputs:
@@ -60,7 +60,7 @@ def crop_to_bucket(
         uint8, (height, width, 3), RGB, 0-255. The image is resized bilinearly with antialiasing.
 
     Raises:
-        InvalidArgumentError: When run, if the file is not an image or is damaged.
+        InvalidArgumentError: At run time, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor, bucket: Tensor) -> Outputs:

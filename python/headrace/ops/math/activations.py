@@ -109,7 +109,7 @@ def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = 
 
     Raises:
         ValueError: If `logits` is a scalar.
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
     """
     dim = -1 if axis is None else axis
     tensor = convert_to_tensor(logits)

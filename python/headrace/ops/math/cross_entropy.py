@@ -103,7 +103,7 @@ def sparse_softmax_cross_entropy_with_logits(
         A tensor with the shape of `labels`.
 
     Raises:
-        InvalidArgumentError: When run, if a class is out of range.
+        InvalidArgumentError: At run time, if a class is out of range.
         ValueError: If the shapes do not match.
     """
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):

@@ -40,7 +40,7 @@ def cumsum(
         A tensor of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
 
     Examples:
         >>> total = hr.native(lambda example: {"y": hr.ops.cumsum(example["x"])})
@@ -71,7 +71,7 @@ def cumprod(
         A tensor of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
     """
     with name_scope(name, "Cumprod", [x]) as scope:
         return _accumulate("Cumprod", np.cumprod, x, axis, exclusive, reverse, scope)

@@ -68,7 +68,7 @@ def bincount(
         A vector with the counts of 0, 1, and so on.
 
     Raises:
-        InvalidArgumentError: When run, if an integer is negative.
+        InvalidArgumentError: At run time, if an integer is negative.
     """
     with name_scope(None, "bincount", [arr, weights]):
         numbers = convert_to_tensor(arr, name="arr", dtype=dtypes.int32)
@@ -139,7 +139,7 @@ def histogram_fixed_width(
         The count for each bin.
 
     Raises:
-        InvalidArgumentError: When run, if the range is empty or `nbins` is less than 1.
+        InvalidArgumentError: At run time, if the range is empty or `nbins` is less than 1.
     """
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         return counts_in_bins(values, value_range, nbins, dtype, scope)
@@ -244,7 +244,7 @@ def confusion_matrix(
         A matrix with one row per label and one column per predicted class.
 
     Raises:
-        InvalidArgumentError: When run, if a number is out of range.
+        InvalidArgumentError: At run time, if a number is out of range.
         ValueError: If the shapes do not match.
     """
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):

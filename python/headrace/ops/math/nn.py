@@ -46,7 +46,7 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
 
     Raises:
         ValueError: If `logits` is a scalar.
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
     """
     dim = -1 if axis is None else axis
     tensor = convert_to_tensor(logits)

@@ -48,7 +48,7 @@ def top_k(
         The elements and their positions.
 
     Raises:
-        InvalidArgumentError: When run, if the rows are too short.
+        InvalidArgumentError: At run time, if the rows are too short.
         ValueError: If `k` is negative or the rows are known to be too short.
     """
 

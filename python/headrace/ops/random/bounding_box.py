@@ -68,7 +68,7 @@ def sample_distorted_bounding_box(
         The start, the size, and the window as a box.
 
     Raises:
-        InvalidArgumentError: When run, if a box is outside the image, a size is not positive, a
+        InvalidArgumentError: At run time, if a box is outside the image, a size is not positive, a
             range is invalid, or there are no boxes and `use_image_if_no_bounding_boxes` is False.
         TypeError: If a type is wrong.
         ValueError: If a shape is wrong.

@@ -44,7 +44,7 @@ def random_uniform(
         A tensor of this shape and type.
 
     Raises:
-        InvalidArgumentError: When run, if an integer range is empty.
+        InvalidArgumentError: At run time, if an integer range is empty.
         TypeError: If a limit does not fit the type.
         ValueError: If the type is not supported, or `maxval` is missing for integers.
     """

@@ -31,8 +31,8 @@ def decode_compressed(
         The decompressed strings, of the same shape.
 
     Raises:
-        DataLossError: When run, if a string is damaged or has a different compression.
-        InvalidArgumentError: When run, if the compression type does not exist.
+        DataLossError: At run time, if a string is damaged or has a different compression.
+        InvalidArgumentError: At run time, if the compression type does not exist.
     """
     return apply_op(
         "DecodeCompressed",

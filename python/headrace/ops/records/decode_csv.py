@@ -50,9 +50,9 @@ def decode_csv(
         A list with one tensor per column, each with the shape of `records`.
 
     Raises:
-        InvalidArgumentError: When run, if a record has the wrong number of fields, a field is not a
-            valid number, a required field is missing, a quote is misplaced, or the delimiter is not
-            one byte.
+        InvalidArgumentError: At run time, if a record has the wrong number of fields, a field is
+            not a valid number, a required field is missing, a quote is misplaced, or the delimiter
+            is not one byte.
         TypeError: If `record_defaults` is not a list, or has a type that is not supported.
         ValueError: If `record_defaults` is empty, a default has several elements, or `select_cols`
             is not ascending or differs in length from `record_defaults`.

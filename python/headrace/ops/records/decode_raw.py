@@ -46,7 +46,7 @@ def decode_raw(
         a number.
 
     Raises:
-        InvalidArgumentError: When run, if the strings differ in length, or the length is not a
+        InvalidArgumentError: At run time, if the strings differ in length, or the length is not a
             multiple of the size of a number.
         TypeError: If the type is not supported.
 

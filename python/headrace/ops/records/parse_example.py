@@ -37,8 +37,8 @@ def parse_single_example(
         `SparseFeature` return a `SparseTensor`.
 
     Raises:
-        InvalidArgumentError: When run, if the bytes are not an `Example`, or a feature is missing
-            or has the wrong type or number of values.
+        InvalidArgumentError: At run time, if the bytes are not an `Example`, or a feature is
+            missing or has the wrong type or number of values.
         ValueError: If `features` is empty or incomplete, or `serialized` is not a scalar.
     """
     if not features:

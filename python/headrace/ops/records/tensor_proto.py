@@ -32,7 +32,7 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
         The tensor, of unknown static shape.
 
     Raises:
-        InvalidArgumentError: When run, if the bytes are not a tensor of this type.
+        InvalidArgumentError: At run time, if the bytes are not a tensor of this type.
         TypeError: If the type does not exist.
     """
     dtype = type_attr("out_type", out_type, _TYPES)

@@ -32,7 +32,8 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
         first dimension. Indices are not checked against the sizes.
 
     Raises:
-        InvalidArgumentError: When run, if an example has different numbers of indices and values.
+        InvalidArgumentError: At run time, if an example has different numbers of indices and
+            values.
         TypeError: If the size is not an integer, or, for a list of index keys, not a list of
             integers.
         ValueError: If the numbers of sizes and index keys differ.

@@ -44,7 +44,8 @@ def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
         Strings of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if a string contains a character that base64 does not use.
+        InvalidArgumentError: At run time, if a string contains a character that base64 does not
+            use.
         TypeError: If `input` does not contain strings.
     """
     inputs = [Input("input", input, dtypes.string)]

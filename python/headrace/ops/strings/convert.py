@@ -48,7 +48,7 @@ def as_string(
         A string tensor of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if an option is not supported for the type.
+        InvalidArgumentError: At run time, if an option is not supported for the type.
     """
     attrs = {
         "precision": precision,
@@ -82,7 +82,7 @@ def string_to_number(
         A tensor of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if a string is not a valid number.
+        InvalidArgumentError: At run time, if a string is not a valid number.
         TypeError: If `out_type` is not one of these types.
 
     Examples:

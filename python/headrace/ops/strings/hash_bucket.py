@@ -67,7 +67,7 @@ def string_to_hash_bucket_strong(
         An int64 tensor of the same shape, in [0, num_buckets).
 
     Raises:
-        InvalidArgumentError: When run, if the key has the wrong length.
+        InvalidArgumentError: At run time, if the key has the wrong length.
         TypeError: If the key is not a list.
         ValueError: If `num_buckets` is below 1.
     """

@@ -40,7 +40,7 @@ def regex_replace(
         Strings of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if the expression or `rewrite` is invalid.
+        InvalidArgumentError: At run time, if the expression or `rewrite` is invalid.
 
     Examples:
         >>> clean = hr.native(lambda one: {"x": hr.ops.regex_replace(one["x"], "[0-9]+", "N")})
@@ -77,7 +77,7 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
         Bools of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if the expression is invalid.
+        InvalidArgumentError: At run time, if the expression is invalid.
     """
     attrs: dict[str, Any] = {}
     inputs = [Input("input", input, dtypes.string)]

@@ -46,7 +46,7 @@ def substr(
         Strings in the broadcast shape of `input` and `pos`.
 
     Raises:
-        InvalidArgumentError: When run, if a part starts outside its string.
+        InvalidArgumentError: At run time, if a part starts outside its string.
         ValueError: If the shapes are incompatible, or the unit does not exist.
     """
     _check_unit("Substr", unit)

@@ -148,9 +148,9 @@ def read_folder(folder: str) -> TokenizerFolder:
         raise NotFoundError(
             None,
             None,
-            f"chat: {folder}: there is no such folder. Pass the folder to which save_pretrained of "
-            "transformers wrote a tokenizer. The name of a model on the Hugging Face hub is not a "
-            "path.",
+            f"chat: {folder}: there is no such folder. Pass the folder where you saved a tokenizer "
+            "with transformers' save_pretrained(). The name of a model on the Hugging Face hub is "
+            "not a path.",
         )
     tokenizer, config_file, special_file, *template_files = file_names(folder)
     text = _text(tokenizer, tokenizer_json("chat", tokenizer))

@@ -21,6 +21,7 @@ from headrace.pipeline.stages.components import (
     steps,
 )
 from headrace.pipeline.stages.random_access import order_stage
+from headrace.pipeline.stages.sample import check_nothing_is_drawn
 from headrace.pipeline.stages.split import shuffled_before
 from headrace.pipeline.stages.stage import Effect, OrderStage, Stage, Step
 
@@ -110,6 +111,7 @@ class _Planning(Requests):
             # No examples reach the later stages. Keep only stages that report skipped examples in
             # each epoch.
             behind = steps(chain)[chain_specs.first_empty_stage :]
+            check_nothing_is_drawn(behind)
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
             chain = [*chain[: chain_specs.first_empty_stage + 1], *reporting]
         self._shared = shared

@@ -124,7 +124,7 @@ class Batches(Reports):
                 iterators.
             keeps_workers: Whether to keep worker processes for the next iteration.
             keeps_origins: Whether batches record where their examples come from.
-            may_share: Whether the ranks of this node may share one engine, if the options say so.
+            may_share: Whether this node's ranks may share one engine if the options request it.
             is_shown: With `is_learning`, whether steps are left out, as in an ordinary iteration.
         """
         if len(chain) > _MOST_STAGES:

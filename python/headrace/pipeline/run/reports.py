@@ -45,7 +45,7 @@ class Reports:
     @property
     @abstractmethod
     def _has_begun(self) -> bool:
-        """Whether the engine has started to work for the iteration."""
+        """Whether the engine has started working on this iteration."""
 
     @abstractmethod
     def _begin_now(self) -> None:

@@ -140,8 +140,8 @@ def mix(
             100_000: {…}}` switches after 100,000 examples of the mix. The count starts again in
             each pass. The key 0 is required.
         unit: The unit of the weights: "examples", or ("tokens", NAME) for the elements of the list
-            component NAME. With tokens, nothing is drawn at random. Each example comes from the
-            pipeline that is furthest behind its share since the weights last changed.
+            component NAME. If `unit` counts tokens, the choice isn't random. Each example comes
+            from the pipeline that is furthest behind its share since the weights last changed.
 
     Raises:
         TypeError: If an item is not a pipeline, or weights are not numbers.

@@ -200,7 +200,7 @@ class _Reader:
 
         Args:
             node: The description.
-            path: The names of the features around it.
+            path: The names of the enclosing features.
             sequences: The lengths of the sequences around it.
             dataset: The path of the nested data set around it, if any.
         """

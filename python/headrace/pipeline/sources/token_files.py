@@ -33,7 +33,7 @@ _CONTENT_BYTES: Final = 1024
 # Half of a wider token often exceeds these limits. A token of a narrower type usually doesn't.
 _MOST_OF_HALVES: Final = {2: 128, 4: 4096}
 _OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-# The start of the engine's descriptions of contents that are never tokens.
+# Prefixes of the engine's descriptions of content that can't be tokens.
 _NEVER_TOKENS: Final = (
     *("compressed", "a Git LFS pointer", "an HTML page", "an XML document"),
     *("a zip archive", "a 7z archive", "a rar archive"),

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.core.digests import sha256
+from headrace.core.errors import InvalidArgumentError
 from headrace.pipeline.stages.arguments import checked_int, random_seed
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth, has_epochs, steps
@@ -18,6 +19,7 @@ from headrace.pipeline.stages.stage import (
     KeepsComponents,
     Planning,
     Stage,
+    Step,
     check_names,
     named,
 )
@@ -27,6 +29,7 @@ __all__ = [
     "DrawingWeights",
     "Sample",
     "SampleMethod",
+    "check_nothing_is_drawn",
     "check_sum",
     "invalid_weight",
     "samples_of",
@@ -297,6 +300,25 @@ def check_sum(what: str, weights: npt.NDArray[np.float64]) -> None:
         raise ValueError(
             f"sample: {what} are {problem}, expected finite numbers of at least 0, and one above 0."
         )
+
+
+def check_nothing_is_drawn(steps_after: Sequence[Step]) -> None:
+    """Checks that no examples are drawn if there are none.
+
+    Args:
+        steps_after: The steps that no example reaches.
+
+    Raises:
+        InvalidArgumentError: If a `sample` among them draws a fixed number of examples.
+    """
+    for step in steps_after:
+        if step.effect is Effect.SAMPLES and step.num_drawn:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"sample: there are no examples to draw {step.num_drawn} from. Check the stages "
+                "before it",
+            )
 
 
 def samples_of(chain: Sequence[Stage]) -> list[tuple[int, Sample]]:

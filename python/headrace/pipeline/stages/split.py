@@ -213,7 +213,7 @@ def _depth(chain: Sequence[Stage]) -> int:
 
 
 def _grouping(chain: Sequence[Stage]) -> Stage | None:
-    """Returns a stage that groups examples, also in combined pipelines; None if there is none."""
+    """Returns the first stage that groups examples, searching combined pipelines too, or None."""
     for part in chain[0].parts:
         if (grouping := _grouping(part)) is not None:
             return grouping

@@ -317,7 +317,7 @@ class Step(Stage, is_base=True):
         """Returns the component names after this step, for pipelines whose types are unknown.
 
         Args:
-            names: The names before this step, or None if they are also unknown.
+            names: The component names before this step, or None if unknown.
 
         Raises:
             ValueError: If the step refers to a component that does not exist.

@@ -15,7 +15,7 @@ from headrace.pipeline.views.pictures import data_url
 
 __all__ = ["Sound", "player", "sound_in", "sound_of"]
 
-# A player contains at most this many seconds, and a file of at most this many bytes.
+# A player embeds at most this many seconds of audio, in a file of at most this many bytes.
 _MOST_SECONDS: Final = 10
 _MOST_FILE_BYTES: Final = 256 << 10
 _DECODED_RATE: Final = 16_000

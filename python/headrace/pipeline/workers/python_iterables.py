@@ -177,7 +177,7 @@ class IterableFunction:
 
 
 class SpecProbe:
-    """An iterator's examples while components are learned, one at a time."""
+    """Reads an iterator's examples one at a time to infer its components."""
 
     num_callers = 1
     initial = None

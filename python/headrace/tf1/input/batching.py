@@ -47,8 +47,8 @@ def batch(
         is a list with one item, and a list otherwise.
 
     Raises:
-        OutOfRangeError: When run, if the input has ended or failed. `Coordinator.join` raises the
-            error.
+        OutOfRangeError: At run time, if the input has ended or failed. `Coordinator.join` raises
+            the error.
         ValueError: If `tensors` is empty, or the shapes of the tensors are unknown.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)

@@ -73,8 +73,8 @@ def limit_epochs(
         The limited tensor, or `tensor` itself if there is no limit.
 
     Raises:
-        FailedPreconditionError: When run, if the count was not initialized.
-        OutOfRangeError: When run, if the limit is reached.
+        FailedPreconditionError: At run time, if the count was not initialized.
+        OutOfRangeError: At run time, if the limit is reached.
         ValueError: If `num_epochs` is not positive.
     """
     if num_epochs is None:
@@ -267,7 +267,7 @@ def slice_input_producer(
         One tensor for each tensor in `tensor_list`, without the first dimension.
 
     Raises:
-        InvalidArgumentError: When run, if a tensor has fewer rows than the first.
+        InvalidArgumentError: At run time, if a tensor has fewer rows than the first.
         ValueError: If `tensor_list` is empty.
     """
     with name_scope(name, "input_producer", tensor_list):

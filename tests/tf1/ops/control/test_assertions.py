@@ -83,7 +83,7 @@ class TestNear:
         run(tf.assert_near(hidden([1.0]), hidden([1.05]), rtol=0.1))
         run(tf.assert_near(hidden([1.0]), hidden([1.05]), atol=0.1))
 
-    def test_assert_near_ends_the_run_for_large_differences(self, run, hidden):
+    def test_assert_near_fails_on_large_differences(self, run, hidden):
         with pytest.raises(IAE) as caught:
             run(tf.assert_near(hidden([1.0, 2.0]), hidden([1.0, 2.1]), message="here"))
         assert "[here.  ] [x and y not equal to tolerance rtol = Tensor" in caught.value.message

@@ -18,7 +18,7 @@ DECODERS = {
     "BMP": tf.image.decode_bmp,
 }
 AGAIN = "Copy the file again, or skip it"
-HUGE = "expected at most 178956970. Resize the file before you read it"
+HUGE = "expected at most 178956970. Resize the image before reading it"
 UNKNOWN = "Expected image (JPEG, PNG, or GIF), got "
 JPEG = "Invalid JPEG data or crop window, data size "
 

@@ -68,7 +68,7 @@ def test_each_element_is_dequeued_once_with_its_components(kind, sess, capacity)
                 assert of_one == sorted(of_one)
 
 
-def test_statistics_match_the_moved_elements(kind, sess):
+def test_statistics_count_enqueued_and_dequeued_elements(kind, sess):
     queue = kind.make(3, ["int32", "int32"], [(), (5,)])
     consumer = sess.call(consume(sess.session, kind, queue, 1))
     sess.call(produce(sess.session, kind, queue, 0)).result()

@@ -248,7 +248,7 @@ fn check_overlaps(entries: &[Entry], directory: &Directory) -> Parsed<()> {
     for (entry, end) in entries.iter().zip(ends) {
         if entry.least_end().is_none_or(|least_end| least_end > end) {
             let shown = excerpt(&entry.name);
-            return invalid(format!("member '{shown}' overlaps what follows it"));
+            return invalid(format!("member '{shown}' overlaps the next member or the directory"));
         }
     }
     Ok(())

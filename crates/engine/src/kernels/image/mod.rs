@@ -128,8 +128,8 @@ fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Res
     if num_pixels > MAX_PIXELS {
         let frames = if num_frames == 1 { String::new() } else { format!("{num_frames} frames of ") };
         return Err(Error::invalid_argument(format!(
-            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. Resize the file \
-             before you read it; if it should be smaller, it is damaged or malicious"
+            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. Resize the \
+             image before reading it. If you expected a smaller image, the file may be damaged or malicious"
         )));
     }
     Ok(())

@@ -134,8 +134,8 @@ fn parsed(file: &TokenizerFile<'_>, (truncation, padding): (bool, bool)) -> Resu
         && let Some(dropout) = model.dropout.filter(|share| *share > 0.0)
     {
         return Err(Error::invalid_argument(format!(
-            "{op}: {path}: its model has dropout {dropout}, so its tokens are random, expected no dropout. Set \
-             \"dropout\" to null in the file"
+            "{op}: {path}: the model uses dropout {dropout}, which makes tokenization random. Set \"dropout\" to \
+             null in the file"
         )));
     }
     if !truncation {

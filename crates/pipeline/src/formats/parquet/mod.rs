@@ -69,7 +69,7 @@ impl Parquet {
         group.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
     }
 
-    /// Returns the footer of an open file, which may be known already.
+    /// Returns an open file's footer, which may be cached.
     fn projection(&self, file: &FileProvenance, open: &OpenFile) -> Result<Arc<Projection>> {
         let kept = {
             let mut footers = self.footers.lock();

@@ -21,8 +21,8 @@ const WORDS: [&str; 10] =
 const ROW_BYTES: usize = 24;
 /// The maximum nesting depth of checkpoints.
 const MOST_DEPTH: usize = 64;
-/// The maximum depth of a path within combinations.
-const MOST_PARTS: u32 = 1 << 16;
+/// The maximum depth of a path within combined pipelines.
+const MOST_PATH_DEPTH: u32 = 1 << 16;
 
 /// The number of records before a position in a file, counted when the row was cached.
 #[derive(Debug)]
@@ -197,7 +197,7 @@ fn decode_file(input: &mut Input) -> Option<Arc<FileProvenance>> {
     let (number, part) = (input.number()?, input.size()?);
     let (pass, branch) = (input.number()?, input.number()?);
     let parts = u128::from(input.number()?) | u128::from(input.number()?) << u64::BITS;
-    let depth = u32::try_from(input.number()?).ok().filter(|depth| *depth <= MOST_PARTS)?;
+    let depth = u32::try_from(input.number()?).ok().filter(|depth| *depth <= MOST_PATH_DEPTH)?;
     let pass = Pass { number: pass, branch, path: Path::of_numbers(parts, depth) };
     let is_repeated = input.flag()?;
     let layout = match input.flag()? {

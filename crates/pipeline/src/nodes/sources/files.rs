@@ -419,7 +419,7 @@ impl Stream {
                         Some(piece) => piece.open(&file, first_record, coming),
                         None => format.open(&file, first_record.unwrap_or_default()),
                     },
-                    None => return Err(Error::internal("a file is read after its end")),
+                    None => return Err(Error::internal("read past the end of a file")),
                 };
                 let mut scan = match scan {
                     Ok(scan) => scan,

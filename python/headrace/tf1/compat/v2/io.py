@@ -32,8 +32,8 @@ def decode_raw(
         The numbers, in a new last dimension.
 
     Raises:
-        InvalidArgumentError: When run, if the strings differ in length and `fixed_length` is None,
-            or a length is not a multiple of the size of a number.
+        InvalidArgumentError: At run time, if the strings differ in length and `fixed_length` is
+            None, or a length is not a multiple of the size of a number.
         TypeError: If the type does not exist.
         ValueError: If `fixed_length` is known and not a multiple of the size of a number.
     """

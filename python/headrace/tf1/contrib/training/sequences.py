@@ -74,8 +74,8 @@ def batch_sequences_with_states(
         ...) in the context.
 
     Raises:
-        InvalidArgumentError: When run, if a sequence has no steps, its length is not a multiple of
-            `num_unroll` and `pad` is False, or its tensors have different lengths.
+        InvalidArgumentError: At run time, if a sequence has no steps, its length is not a multiple
+            of `num_unroll` and `pad` is False, or its tensors have different lengths.
         TypeError: If an argument has the wrong type.
         ValueError: If shapes are unknown, or `input_sequences` or `initial_states` is empty.
     """

@@ -138,7 +138,7 @@ class NextQueuedSequenceBatch:
             name: Name of the scope.
 
         Raises:
-            InvalidArgumentError: When run, if the shapes differ.
+            InvalidArgumentError: At run time, if the shapes differ.
             KeyError: If the state does not exist.
             ValueError: If the static shapes differ.
         """

@@ -20,7 +20,7 @@ def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> 
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the numbers of bools and rows differ.
+        InvalidArgumentError: At run time, if the numbers of bools and rows differ.
         ValueError: If the numbers are known to differ, or the ranks are wrong.
 
     Source: `tf.dynamic_partition`, as used by the batching functions of TensorFlow 1.15.

@@ -43,7 +43,7 @@ def dynamic_partition(
         The parts, each with its slices in the original order.
 
     Raises:
-        InvalidArgumentError: When run, if a number is not in [0, num_partitions).
+        InvalidArgumentError: At run time, if a number is not in [0, num_partitions).
         ValueError: If `num_partitions` is less than 1, or the shapes do not match.
     """
     if num_partitions > _MOST_PARTS:
@@ -98,7 +98,7 @@ def dynamic_stitch(
         last one is used. Missing slices are zero.
 
     Raises:
-        InvalidArgumentError: When run, if an index is negative.
+        InvalidArgumentError: At run time, if an index is negative.
         ValueError: If the lists are empty or differ in length, or shapes do not match.
     """
     indices, data = list(indices), list(data)
@@ -164,7 +164,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
         A vector of the same type.
 
     Raises:
-        InvalidArgumentError: When run, if the input is not a permutation.
+        InvalidArgumentError: At run time, if the input is not a permutation.
     """
 
     def infer(tensor: Tensor) -> Outputs:

@@ -34,7 +34,7 @@ def reverse_sequence(
         A tensor of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if a length is negative or too large.
+        InvalidArgumentError: At run time, if a length is negative or too large.
         ValueError: If an axis does not exist, both are the same, or the shapes do not match.
     """
 

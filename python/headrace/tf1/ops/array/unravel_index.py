@@ -29,7 +29,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
         One row per axis: (axes, indices), or a vector if `indices` is a scalar.
 
     Raises:
-        InvalidArgumentError: When run, if an index is out of range.
+        InvalidArgumentError: At run time, if an index is out of range.
     """
 
     def infer(indices: Tensor, sizes: Tensor) -> Outputs:

@@ -74,7 +74,7 @@ def py_func(
         is an empty list. The shapes are unknown. An exception in the function ends the run.
 
     Raises:
-        InvalidArgumentError: When run, if the results do not match `output_types`.
+        InvalidArgumentError: At run time, if the results do not match `output_types`.
         TypeError: If `func` cannot be called.
     """
     if not callable(func):

@@ -67,7 +67,7 @@ def ssim(
         One float32 per image, which is 1 if the images are equal.
 
     Raises:
-        InvalidArgumentError: When run, if the images are smaller than the window.
+        InvalidArgumentError: At run time, if the images are smaller than the window.
         ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
@@ -100,7 +100,8 @@ def ssim_multiscale(
         A float32 for each image, from 0 to 1.
 
     Raises:
-        InvalidArgumentError: When run, if an image is smaller than the window at one of the scales.
+        InvalidArgumentError: At run time, if an image is smaller than the window at one of the
+            scales.
         ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))

@@ -176,7 +176,7 @@ class IdTableWithHashBuckets:
             An int64 tensor with the shape of `keys`. If `keys` is sparse, so is the result.
 
         Raises:
-            FailedPreconditionError: When run, if the table has not been filled.
+            FailedPreconditionError: At run time, if the table has not been filled.
             TypeError: If the keys have the wrong type.
         """
         values = convert_to_tensor(keys.values if isinstance(keys, SparseTensor) else keys)

@@ -85,8 +85,8 @@ class KeyValueTensorInitializer:
             table: The table.
 
         Raises:
-            FailedPreconditionError: When run, if a key occurs twice with different values, or the
-                table was filled with a different number of entries.
+            FailedPreconditionError: At run time, if a key occurs twice with different values, or
+                the table was filled with a different number of entries.
             TypeError: If the table has keys or values of other types.
             ValueError: If the numbers of keys and values differ.
         """
@@ -185,9 +185,9 @@ class TextFileInitializer:
 
         Raises:
             FailedPreconditionError: When run; see `KeyValueTensorInitializer`.
-            InvalidArgumentError: When run, if a line is empty or lacks a column, a number is
+            InvalidArgumentError: At run time, if a line is empty or lacks a column, a number is
                 invalid, or the file has fewer lines than `vocab_size`.
-            NotFoundError: When run, if the file does not exist.
+            NotFoundError: At run time, if the file does not exist.
             TypeError: If the table has keys or values of other types.
         """
         _check_types(table, self._key_dtype, self._value_dtype)

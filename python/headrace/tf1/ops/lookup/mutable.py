@@ -139,7 +139,7 @@ class MutableHashTable:
             name: Name of the scope.
 
         Raises:
-            InvalidArgumentError: When run, if the shapes do not match.
+            InvalidArgumentError: At run time, if the shapes do not match.
             TypeError: If a type does not match.
         """
         with name_scope(name, f"{self._stem}_lookup_table_insert", [self._ref, keys, values]):

@@ -185,7 +185,7 @@ class StaticHashTable:
             sparse, so is the result.
 
         Raises:
-            FailedPreconditionError: When run, if the table has not been filled.
+            FailedPreconditionError: At run time, if the table has not been filled.
             TypeError: If the keys have the wrong type.
         """
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -215,7 +215,7 @@ class StaticHashTable:
             name: Name of the scope.
 
         Raises:
-            FailedPreconditionError: When run, if the table has not been filled.
+            FailedPreconditionError: At run time, if the table has not been filled.
         """
         with name_scope(name, f"{self.name}_export_values", [self._ref]):
             table = Input("table_handle", self._ref, resource)

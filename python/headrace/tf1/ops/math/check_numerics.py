@@ -30,7 +30,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
         The same values.
 
     Raises:
-        InvalidArgumentError: When run, if an element is infinite or NaN.
+        InvalidArgumentError: At run time, if an element is infinite or NaN.
     """
 
     def kernel(x: Array) -> Array:
@@ -58,7 +58,7 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
         The same values.
 
     Raises:
-        InvalidArgumentError: When run, if an element is infinite or NaN.
+        InvalidArgumentError: At run time, if an element is infinite or NaN.
     """
     with name_scope(name, "VerifyFinite", [x]):
         tensor = convert_to_tensor(x, name="x")

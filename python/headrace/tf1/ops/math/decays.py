@@ -150,7 +150,7 @@ def piecewise_constant(
         A scalar with the type of the values.
 
     Raises:
-        InvalidArgumentError: When run, if the boundaries do not increase.
+        InvalidArgumentError: At run time, if the boundaries do not increase.
         ValueError: If the types differ, or the numbers of values and boundaries do not match.
     """
     if len(boundaries) != len(values) - 1:

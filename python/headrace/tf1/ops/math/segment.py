@@ -77,7 +77,7 @@ class UnsortedSegments(Protocol):
         One slice per segment number.
 
     Raises:
-        InvalidArgumentError: When run, if a number is out of range.
+        InvalidArgumentError: At run time, if a number is out of range.
     """
 
     def __call__(

@@ -41,8 +41,8 @@ def sparse_segment_sum(
         One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
-            not in order.
+        InvalidArgumentError: At run time, if a row or a segment is out of range, or the segments
+            are not in order.
         ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentSum", data, indices, segment_ids, num_segments, REALS, name)
@@ -68,8 +68,8 @@ def sparse_segment_mean(
         One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
-            not in order.
+        InvalidArgumentError: At run time, if a row or a segment is out of range, or the segments
+            are not in order.
         ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentMean", data, indices, segment_ids, num_segments, FLOATS, name)
@@ -95,8 +95,8 @@ def sparse_segment_sqrt_n(
         One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
-            not in order.
+        InvalidArgumentError: At run time, if a row or a segment is out of range, or the segments
+            are not in order.
         ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentSqrtN", data, indices, segment_ids, num_segments, FLOATS, name)

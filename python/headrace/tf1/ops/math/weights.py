@@ -92,7 +92,7 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
         One weight per value.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes do not match.
+        InvalidArgumentError: At run time, if the shapes do not match.
         ValueError: If the static shapes do not match.
     """
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:

@@ -192,7 +192,7 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run, if the barrier is already closed, unless this call is the
+            CancelledError: At run time, if the barrier is already closed, unless this call is the
                 first to drop elements.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """

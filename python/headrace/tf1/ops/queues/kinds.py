@@ -80,7 +80,7 @@ class RandomShuffleQueue(QueueBase):
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if `min_after_dequeue` is out of range.
+        InvalidArgumentError: At run time, if `min_after_dequeue` is out of range.
         TypeError: See `FIFOQueue`.
         ValueError: See `FIFOQueue`.
 

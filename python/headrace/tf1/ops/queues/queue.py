@@ -143,7 +143,7 @@ class QueueBase:
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run, if the queue is closed, or another operation closes it and
+            CancelledError: At run time, if the queue is closed, or another operation closes it and
                 cancels enqueues.
             TypeError: If a component cannot be converted to its type.
             ValueError: If the components do not match the queue.
@@ -189,7 +189,7 @@ class QueueBase:
             has names.
 
         Raises:
-            OutOfRangeError: When run, if the queue is closed and empty.
+            OutOfRangeError: At run time, if the queue is closed and empty.
         """
         op = self._add_op(
             "QueueDequeueV2",
@@ -226,7 +226,7 @@ class QueueBase:
         While the queue is open, the operation waits for `n` elements.
 
         Raises:
-            OutOfRangeError: When run, if the queue is closed and empty.
+            OutOfRangeError: At run time, if the queue is closed and empty.
             InvalidArgumentError: When run; see `dequeue_many`.
         """
         return self._dequeue_batch("DequeueUpTo", n, name)
@@ -240,8 +240,8 @@ class QueueBase:
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run, if the queue is already closed and `cancel_pending_enqueues`
-                is False.
+            CancelledError: At run time, if the queue is already closed and
+                `cancel_pending_enqueues` is False.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, (bool, np.bool_)):

@@ -114,7 +114,7 @@ class StagingArea:
             name: Name of the operation.
 
         Raises:
-            ResourceExhaustedError: When run, if the element has more bytes than `memory_limit`.
+            ResourceExhaustedError: At run time, if the element has more bytes than `memory_limit`.
             ValueError: If a tensor has the wrong type or shape, or if there are too many tensors.
                 Also raised if `values` is a dict but the area has no names, or vice versa.
         """
@@ -147,7 +147,8 @@ class StagingArea:
             See `get`.
 
         Raises:
-            InvalidArgumentError: When run, if the index is negative. TensorFlow would wait forever.
+            InvalidArgumentError: At run time, if the index is negative. TensorFlow would wait
+                forever.
         """
         inputs = [Input("index", index, int32)]
         return self._take("StagePeek", inputs, name or f"{self._name}_peek")

@@ -39,7 +39,7 @@ def categorical(
         The class numbers: (rows, samples).
 
     Raises:
-        InvalidArgumentError: When run, if `logits` has no classes, or `num_samples` is negative.
+        InvalidArgumentError: At run time, if `logits` has no classes, or `num_samples` is negative.
         TypeError: If `logits` are not real numbers.
         ValueError: If a shape or `dtype` is wrong.
     """

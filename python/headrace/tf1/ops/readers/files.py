@@ -30,9 +30,9 @@ def read_file(filename: FileNames, name: str | None = None) -> Tensor:
         The contents of the file, a scalar string.
 
     Raises:
-        FailedPreconditionError: When run, if the name is a directory.
-        NotFoundError: When run, if the file does not exist.
-        PermissionDeniedError: When run, if the file cannot be read.
+        FailedPreconditionError: At run time, if the name is a directory.
+        NotFoundError: At run time, if the file does not exist.
+        PermissionDeniedError: At run time, if the file cannot be read.
         ValueError: If the name is not a scalar.
     """
 
@@ -59,8 +59,8 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
         The operation.
 
     Raises:
-        FailedPreconditionError: When run, if the name is a directory, or its parent is not one.
-        PermissionDeniedError: When run, if the file cannot be written.
+        FailedPreconditionError: At run time, if the name is a directory, or its parent is not one.
+        PermissionDeniedError: At run time, if the file cannot be written.
         ValueError: If an argument is not a scalar.
     """
 

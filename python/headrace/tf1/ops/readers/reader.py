@@ -94,12 +94,12 @@ class ReaderBase:
             The record's key and the record, string scalars.
 
         Raises:
-            DataLossError: When run, if the file is damaged. Reading fails until `reset`.
-            FailedPreconditionError: When run, if the name is a directory. The next read continues
-                with the next file.
-            NotFoundError: When run, if the file does not exist. The next read continues with the
+            DataLossError: At run time, if the file is damaged. Reading fails until `reset`.
+            FailedPreconditionError: At run time, if the name is a directory. The next read
+                continues with the next file.
+            NotFoundError: At run time, if the file does not exist. The next read continues with the
                 next file.
-            OutOfRangeError: When run, if there are no more records and the queue is closed.
+            OutOfRangeError: At run time, if there are no more records and the queue is closed.
         """
         op = self._add_op("ReaderReadV2", [_queue_input(queue)], [(string, _SCALAR)] * 2, name)
         return ReadResult(*op.outputs)
@@ -163,8 +163,9 @@ class ReaderBase:
             The operation. If it fails, the reader is reset.
 
         Raises:
-            InvalidArgumentError: When run, if `state` is invalid, or the file has become shorter.
-            NotFoundError: When run, if the file no longer exists.
+            InvalidArgumentError: At run time, if `state` is invalid, or the file has become
+                shorter.
+            NotFoundError: At run time, if the file no longer exists.
             ValueError: If `state` is not a scalar.
         """
         return self._add_op("ReaderRestoreStateV2", [Input("state", state, dtype=string)], [], name)

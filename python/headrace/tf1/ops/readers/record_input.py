@@ -74,11 +74,11 @@ class RecordInput:
             `batches` is given, a list of that many lists of scalars.
 
         Raises:
-            DataLossError: When run, if a file is damaged. Records before the damage are returned
+            DataLossError: At run time, if a file is damaged. Records before the damage are returned
                 first.
-            InvalidArgumentError: When run, if a number is out of range.
-            NotFoundError: When run, if no file matches.
-            OutOfRangeError: When run, if the files have no records.
+            InvalidArgumentError: At run time, if a number is out of range.
+            NotFoundError: At run time, if no file matches.
+            OutOfRangeError: At run time, if the files have no records.
         """
         outputs = [(string, unknown_shape())]
         op = apply_op("RecordInput", [], lambda: outputs, name=self._name, attrs=self._attrs)

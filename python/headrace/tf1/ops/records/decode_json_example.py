@@ -40,7 +40,7 @@ def decode_json_example(json_examples: TensorLike, name: str | None = None) -> T
         Strings of the same shape, for `parse_example`.
 
     Raises:
-        InvalidArgumentError: When run, if a string is not JSON in this format.
+        InvalidArgumentError: At run time, if a string is not JSON in this format.
     """
     inputs = [Input("json_examples", json_examples, dtypes.string)]
     op = apply_op("DecodeJSONExample", inputs, like, name=name, kernel=_decode_all)

@@ -47,7 +47,7 @@ def decode_padded_raw(
         The numbers, in a new last dimension: shape `input_bytes.shape + [fixed_length / size]`.
 
     Raises:
-        InvalidArgumentError: When run, if the length is not a positive multiple of the size of a
+        InvalidArgumentError: At run time, if the length is not a positive multiple of the size of a
             number.
         TypeError: If the type does not exist.
         ValueError: If the length is known and not a multiple of the size of a number.

@@ -43,7 +43,7 @@ def parse_single_sequence_example(
         of rank 2 with the same rows.
 
     Raises:
-        InvalidArgumentError: When run, if the bytes are not a `SequenceExample`, or a feature or
+        InvalidArgumentError: At run time, if the bytes are not a `SequenceExample`, or a feature or
             list is missing, or has the wrong type or number of values.
         ValueError: If no features are requested, a feature is incomplete or not supported, or
             `serialized` is not a scalar.

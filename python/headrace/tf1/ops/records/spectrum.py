@@ -43,7 +43,7 @@ def audio_spectrogram(
         rate.
 
     Raises:
-        InvalidArgumentError: When run, if `window_size` or `stride` is too small.
+        InvalidArgumentError: At run time, if `window_size` or `stride` is too small.
         ValueError: If `input` has the wrong rank.
     """
     length = 1 << (window_size - 1).bit_length() if window_size > 0 else 0
@@ -102,7 +102,7 @@ def mfcc(
         float32 (channels, windows, coefficients).
 
     Raises:
-        InvalidArgumentError: When run, if a number is out of range.
+        InvalidArgumentError: At run time, if a number is out of range.
         ValueError: If `spectrogram` has the wrong rank.
     """
 

@@ -58,8 +58,8 @@ def decode_wav(
         The samples and the sample rate.
 
     Raises:
-        InvalidArgumentError: When run, if the contents are not a WAV file, are damaged, or do not
-            have 16 bits per sample.
+        InvalidArgumentError: At run time, if the contents are not a WAV file, are damaged, or do
+            not have 16 bits per sample.
         ValueError: If `contents` is not a scalar.
     """
 
@@ -96,7 +96,7 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
         The file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run, if the number of channels is 0 or more than 65,535.
+        InvalidArgumentError: At run time, if the number of channels is 0 or more than 65,535.
         ValueError: If the shapes do not match.
     """
 

@@ -33,7 +33,8 @@ def sparse_cross(inputs: Sequence[SparseTensor | Tensor], name: str | None = Non
         Strings, (rows, maximum number of combinations): the combinations of each row.
 
     Raises:
-        InvalidArgumentError: When run, if the numbers of rows differ, or an input is not a matrix.
+        InvalidArgumentError: At run time, if the numbers of rows differ, or an input is not a
+            matrix.
         TypeError: If `inputs` is not a list of tensors.
     """
     return _crossed(inputs, False, 0, None, name)
@@ -58,7 +59,8 @@ def sparse_cross_hashed(
         int64, (rows, maximum number of combinations): the combinations of each row.
 
     Raises:
-        InvalidArgumentError: When run, if the numbers of rows differ, or an input is not a matrix.
+        InvalidArgumentError: At run time, if the numbers of rows differ, or an input is not a
+            matrix.
         TypeError: If `inputs` is not a list of tensors, or a number is not an integer.
         ValueError: If the number of buckets is negative.
     """

@@ -53,7 +53,7 @@ def sparse_add(
         elements must be in order.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes differ.
+        InvalidArgumentError: At run time, if the shapes differ.
         TypeError: If both are dense, or types differ.
         ValueError: If both are sparse and their shapes are known to differ.
     """
@@ -87,7 +87,7 @@ def sparse_maximum(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes differ.
+        InvalidArgumentError: At run time, if the shapes differ.
         TypeError: If the inputs are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
@@ -108,7 +108,7 @@ def sparse_minimum(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the shapes differ.
+        InvalidArgumentError: At run time, if the shapes differ.
         TypeError: If the inputs are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMinimum", sp_a, sp_b, name)

@@ -31,7 +31,7 @@ def sparse_fill_empty_rows(
         the row was empty.
 
     Raises:
-        InvalidArgumentError: When run, if a row is out of range.
+        InvalidArgumentError: At run time, if a row is out of range.
         TypeError: If `sp_input` is not a sparse tensor, or the default has the wrong type.
         ValueError: If the default is not a scalar, or `sp_input` is a scalar.
     """

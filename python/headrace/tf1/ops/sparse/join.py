@@ -39,7 +39,7 @@ def sparse_concat(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist, or ranks or sizes differ.
+        InvalidArgumentError: At run time, if the axis does not exist, or ranks or sizes differ.
         TypeError: If `sp_inputs` is not a list of sparse tensors, or the axis is not an integer.
         ValueError: If the list is empty, or ranks are known to differ.
     """

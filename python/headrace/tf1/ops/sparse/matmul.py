@@ -42,7 +42,7 @@ def sparse_tensor_dense_matmul(
         A dense matrix.
 
     Raises:
-        InvalidArgumentError: When run, if the sizes do not match, or an index is out of range.
+        InvalidArgumentError: At run time, if the sizes do not match, or an index is out of range.
         TypeError: If neither factor is sparse, or the types differ.
         ValueError: If a factor is known not to be a matrix, or the sizes are known not to match.
     """

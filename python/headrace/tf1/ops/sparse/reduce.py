@@ -45,7 +45,7 @@ def sparse_reduce_sum(
         A tensor of the same type. The result is 0 if there are no elements.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist, or an index is out of range.
+        InvalidArgumentError: At run time, if the axis does not exist, or an index is out of range.
         TypeError: If `sp_input` is not a sparse tensor of numbers.
     """
     return _dense("SparseReduceSum", sp_input, axis, keepdims, NUMBERS)
@@ -68,7 +68,7 @@ def sparse_reduce_max(
         not compared.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist, or an index is out of range.
+        InvalidArgumentError: At run time, if the axis does not exist, or an index is out of range.
         TypeError: If `sp_input` is not a sparse tensor of real numbers.
     """
     return _dense("SparseReduceMax", sp_input, axis, keepdims, REALS)
@@ -87,7 +87,7 @@ def sparse_reduce_sum_sparse(
         keepdims: If True, reduced axes are kept with size 1.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
         TypeError: If `sp_input` is not a sparse tensor of numbers.
     """
     return _sparse("SparseReduceSumSparse", sp_input, axis, keepdims, NUMBERS)
@@ -106,7 +106,7 @@ def sparse_reduce_max_sparse(
         keepdims: If True, reduced axes are kept with size 1.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist.
+        InvalidArgumentError: At run time, if the axis does not exist.
         TypeError: If `sp_input` is not a sparse tensor of real numbers.
     """
     return _sparse("SparseReduceMaxSparse", sp_input, axis, keepdims, REALS)

@@ -33,7 +33,7 @@ def sparse_reshape(
         name: Name of the scope.
 
     Raises:
-        InvalidArgumentError: When run, if the new shape is invalid.
+        InvalidArgumentError: At run time, if the new shape is invalid.
         TypeError: If `sp_input` is not a sparse tensor.
         ValueError: If the product is known to differ, or two sizes are -1.
     """

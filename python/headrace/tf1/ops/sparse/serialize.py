@@ -54,8 +54,8 @@ def serialize_many_sparse(
         Strings, (rows, 3): see `serialize_sparse`.
 
     Raises:
-        InvalidArgumentError: When run, if the tensor has only one dimension, or an index is out of
-            range.
+        InvalidArgumentError: At run time, if the tensor has only one dimension, or an index is out
+            of range.
         TypeError: If `sp_input` is not a sparse tensor, or `out_type` is not string.
     """
     shape = TensorShape([None, _NUM_PARTS])
@@ -81,7 +81,7 @@ def deserialize_many_sparse(
         among the tensors.
 
     Raises:
-        InvalidArgumentError: When run, if `serialized_sparse` is empty, a tensor is damaged, or
+        InvalidArgumentError: At run time, if `serialized_sparse` is empty, a tensor is damaged, or
             types or ranks differ.
         ValueError: If `serialized_sparse` does not have three columns.
     """

@@ -65,8 +65,8 @@ def sparse_split(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist or is shorter than `num_split`,
-            or an index is out of range.
+        InvalidArgumentError: At run time, if the axis does not exist or is shorter than
+            `num_split`, or an index is out of range.
         TypeError: If `sp_input` is not a sparse tensor, or `num_split` or `axis` is not an integer.
         ValueError: If `num_split` is less than 1.
     """

@@ -33,7 +33,7 @@ def sparse_softmax(
         name: Name of the scope.
 
     Raises:
-        InvalidArgumentError: When run, if the tensor has fewer than two axes.
+        InvalidArgumentError: At run time, if the tensor has fewer than two axes.
         TypeError: If `sp_input` is not a sparse tensor of floats.
     """
     sparse = as_sparse_tensor(sp_input)

@@ -39,7 +39,7 @@ class SparseTable:
             The handle of the tensor, an int64 scalar.
 
         Raises:
-            InvalidArgumentError: When run, if the parts of the tensor do not match each other.
+            InvalidArgumentError: At run time, if the parts of the tensor do not match each other.
         """
         return self._store("AddSparseToTensorsMap", sparse, [], TensorShape([]))
 
@@ -74,8 +74,8 @@ class SparseTable:
             among the tensors.
 
         Raises:
-            InvalidArgumentError: When run, if `handles` is empty, a handle is not in the table, or
-                the ranks differ.
+            InvalidArgumentError: At run time, if `handles` is empty, a handle is not in the table,
+                or the ranks differ.
         """
         batch_rank = None if rank is None else rank + 1
         op = get_default_graph().create_op(

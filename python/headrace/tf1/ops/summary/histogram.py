@@ -32,7 +32,7 @@ def histogram(
         See `scalar`.
 
     Raises:
-        InvalidArgumentError: When run, if a value is not finite.
+        InvalidArgumentError: At run time, if a value is not finite.
         TypeError: If `values` are not numbers.
     """
     inputs = Input("values", values, allowed=SUMMARIZABLE)

@@ -45,7 +45,7 @@ def image(
         See `scalar`.
 
     Raises:
-        InvalidArgumentError: When run, if `tensor` has the wrong shape.
+        InvalidArgumentError: At run time, if `tensor` has the wrong shape.
         TypeError: If `tensor` has the wrong type.
         ValueError: If `max_outputs` is less than 1.
     """

@@ -28,7 +28,7 @@ def merge(
         A scalar string: a serialized `Summary` with all values.
 
     Raises:
-        InvalidArgumentError: When run, if two summaries have the same tag, or an input is not a
+        InvalidArgumentError: At run time, if two summaries have the same tag, or an input is not a
             summary.
         ValueError: If `inputs` is empty.
     """

@@ -33,7 +33,7 @@ def scalar(
         A scalar string: a serialized `Summary`, for `FileWriter.add_summary`.
 
     Raises:
-        InvalidArgumentError: When run, if `tensor` is not a scalar.
+        InvalidArgumentError: At run time, if `tensor` is not a scalar.
         TypeError: If `tensor` is not a number.
     """
     values = Input("values", tensor, allowed=SUMMARIZABLE)

@@ -42,7 +42,7 @@ def assign(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        InvalidArgumentError: When run, if the value has the wrong shape and `validate_shape` is
+        InvalidArgumentError: At run time, if the value has the wrong shape and `validate_shape` is
             True.
         TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ and `validate_shape` is True.
@@ -75,7 +75,7 @@ def assign_add(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run, if the variable has no value.
+        FailedPreconditionError: At run time, if the variable has no value.
         TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ.
     """
@@ -101,7 +101,7 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
         name: Name of the operation.
 
     Raises:
-        OutOfRangeError: When run, if the value is already `limit`. The value does not change.
+        OutOfRangeError: At run time, if the value is already `limit`. The value does not change.
         TypeError: If `ref` is not an integer variable, or `limit` is not an integer.
     """
     try:

@@ -69,8 +69,8 @@ def scatter_update(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run, if the variable has no value.
-        InvalidArgumentError: When run, if a row does not exist, or the shapes do not match.
+        FailedPreconditionError: At run time, if the variable has no value.
+        InvalidArgumentError: At run time, if a row does not exist, or the shapes do not match.
         TypeError: If `ref` is not a variable, or a type does not match.
         ValueError: If the static shapes do not match.
     """
@@ -167,8 +167,8 @@ def scatter_nd_update(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run, if the variable has no value.
-        InvalidArgumentError: When run, if an index is out of range, or the shapes do not match.
+        FailedPreconditionError: At run time, if the variable has no value.
+        InvalidArgumentError: At run time, if an index is out of range, or the shapes do not match.
         TypeError: If `ref` is not a variable, or a type does not match.
         ValueError: If `indices` or `updates` is a scalar.
     """

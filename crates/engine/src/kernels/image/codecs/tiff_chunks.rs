@@ -23,7 +23,7 @@ pub enum Compression<'a> {
     Deflate,
     PackBits,
     Zstd,
-    /// With the tables that all JPEGs of the file share, and whether their colours are YCbCr.
+    /// JPEG, with the file's shared tables and a flag for YCbCr.
     Jpeg {
         tables: &'a [u8],
         has_luma: bool,
