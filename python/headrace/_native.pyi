@@ -877,7 +877,7 @@ class Plan:
         lengths: Sequence[tuple[int, int]],
         turn: tuple[int, int],
         limits: tuple[int, int],
-        costs: Sequence[tuple[int, float | str]],
+        costs: Sequence[tuple[int, str, float]],
         trees: tuple[int, int | None] | None = None,
     ) -> Plan: ...
     def map(self, stages: Sequence[Stage]) -> Plan: ...

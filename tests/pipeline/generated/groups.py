@@ -1,8 +1,9 @@
 """Random stages that form batches, buckets and packed rows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
@@ -270,6 +271,13 @@ def pack(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def _weighted(cost: Any, measures: Mapping[str, float]) -> float:
+    if isinstance(cost, float):
+        return cost * measures["length"]
+    weights = {cost: 1.0} if isinstance(cost, str) else cost
+    return sum(weight * measures[measure] for measure, weight in weights.items())
+
+
 def pack_arrays(random: Random, shape: Shape) -> Step | None:
     """Packed rows with arrays of two axes, a list of each example and a cost, as a checksum."""
     if shape.depth:
@@ -277,14 +285,15 @@ def pack_arrays(random: Random, shape: Shape) -> Step | None:
     length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
     is_split, world = isinstance(length, int) and random.random() < 0.4, random.choice([2, 3])
     cost = {
-        "pages": random.choice([0.0, 2.5, 9.0, "sum"]),
-        "list": random.choice([1.0, "square"]),
+        "pages": random.choice([0.0, 2.5, 9.0, "sum", {"sum": 0.5}]),
+        "list": random.choice([1.0, "square", {"square": 0.25}, {"length": 2.5, "square": 0.5}]),
     }
 
     def cost_of(example: Example, length: int) -> float:
-        n, each = example["n"], cost["pages"]
-        pages = sum(range(n, n + n % 3)) if each == "sum" else each * (n % 3)
-        return pages + (length if cost["list"] == 1.0 else length**2)
+        n = example["n"]
+        measures = {"length": n % 3, "square": (n % 3) ** 2, "sum": sum(range(n, n + n % 3))}
+        pages = _weighted(cost["pages"], measures)
+        return pages + _weighted(cost["list"], {"length": length, "square": length**2})
 
     def packed(items: Items, at: At) -> Items:
         turn = shape.turn(at.ranks)

@@ -245,6 +245,18 @@ def test_batches_of_rows_with_lists_can_be_split_again():
         ({"t": [[1]], "x": [1]}, {"cost": {"t": 1.0}, "balance": None}, "balance is not"),
         ({"t": [[1]], "x": [1]}, {"cost": {"t": "sum"}}, "cost has 'sum' for 't'.*in along"),
         ({"t": [[1]], "x": [b"a"]}, {"cost": {"x": "sum"}}, "cost has 'sum' for 'x'.*is Spec"),
+        ({"t": [[1]], "x": [1]}, {"cost": {"t": {}}}, "cost has {} for 't', expected a dict from"),
+        ({"t": [[1]], "x": [1]}, {"cost": {"t": {"cube": 1.0}}}, "expected a dict from 'length'"),
+        (
+            {"t": [[1]], "x": [1]},
+            {"cost": {"t": {"square": -1.0}}},
+            "cost has -1.0 for 't', expected a finite",
+        ),
+        (
+            {"t": [[1]], "x": [1]},
+            {"cost": {"x": {"sum": 1.0, "length": 1.0}}},
+            "cost contains 'x'.*has no length",
+        ),
     ],
 )
 def test_invalid_costs_are_rejected(rows, arguments, words):
@@ -252,8 +264,9 @@ def test_invalid_costs_are_rejected(rows, arguments, words):
     with pytest.raises(ValueError, match=words):
         pipe.pack(4, "t", along="x", **{"balance": 2, **arguments})
     for cost in ("cube", True, None):
-        with pytest.raises(TypeError, match=f"cost has {cost!r} for 't', expected a number"):
-            pipe.pack(4, "t", along="x", balance=2, cost={"t": cost})
+        for of_list in (cost, {"square": cost}):
+            with pytest.raises(TypeError, match=f"cost has {cost!r} for 't', expected a number"):
+                pipe.pack(4, "t", along="x", balance=2, cost={"t": of_list})
     with pytest.raises(TypeError, match="cost is 'square', expected a dict"):
         pipe.pack(4, "t", along="x", balance=2, cost="square")
 
@@ -327,6 +340,27 @@ def test_costs_can_be_sums_of_values():
     assert packed(sizes, cost) == packed(sizes.astype(np.float32), cost) == expected
     halves = [np.array([size // 2, size - size // 2]) for size in sizes]
     assert packed(halves, cost) == expected
+    assert packed(2 * sizes, {"x": {"sum": 0.25}, "tokens": {"square": 0.5}}) == expected
+    assert packed(sizes, {"x": {"sum": 9.0}, "tokens": "square"}) != expected
+
+
+def test_costs_can_be_weighted_sums_of_measures():
+    sizes = np.random.default_rng(1).integers(1, 60, 3000)
+
+    def packed(cost, tree=None):
+        rows = ({"tokens": np.full(n, n), "x": 16 * n, "group": n // 8} for n in sizes)
+        along = ("x",) if tree else ("x", "group")
+        pipe = hr.iterable(lambda: rows).pack(
+            128, "tokens", along=along, balance=4, cost=cost, tree=tree
+        )
+        return [row["x"].tolist() for row in pipe]
+
+    both = {"tokens": {"length": 16.0, "square": 1.0}}
+    assert packed(both) == packed({"x": "sum", "tokens": "square"})
+    for tree in (None, "group"):
+        assert packed({"tokens": {"square": 2.0}}, tree) == packed(None, tree)
+        assert packed({"tokens": "length"}, tree) == packed({"tokens": 1.0}, tree)
+        assert packed({"tokens": {"length": 1.0}}, tree) != packed(None, tree)
 
 
 def test_costs_are_known_from_headers_before_images_are_decoded():

@@ -29,7 +29,7 @@ use headrace_pipeline::blocks::windows::{WindowShape, Windowing};
 use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
-use headrace_pipeline::nodes::groups::balanced::{CostKind, CostTerm};
+use headrace_pipeline::nodes::groups::balanced::{CostMeasure, CostTerm};
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
@@ -92,25 +92,15 @@ impl PaddingArgument {
     }
 }
 
-/// How a component determines the cost of a packed row.
-#[derive(FromPyObject)]
-enum Cost {
-    OfElement(f64),
-    Named(String),
-}
-
-impl Cost {
-    fn of_column(self, column: usize) -> PyResult<CostTerm> {
-        let kind = match self {
-            Self::OfElement(cost) => CostKind::OfElement(cost),
-            Self::Named(name) => match name.as_str() {
-                "square" => CostKind::Square,
-                "sum" => CostKind::Sum,
-                _ => return Err(PyValueError::new_err(format!("unknown cost {name:?}"))),
-            },
-        };
-        Ok(CostTerm { column, kind })
-    }
+/// The column, the measure and the weight of a part of the cost of a packed row.
+fn cost_term((column, measure, weight): (usize, String, f64)) -> PyResult<CostTerm> {
+    let measure = match measure.as_str() {
+        "length" => CostMeasure::Length,
+        "square" => CostMeasure::Square,
+        "sum" => CostMeasure::Sum,
+        _ => return Err(PyValueError::new_err(format!("unknown measure {measure:?}"))),
+    };
+    Ok(CostTerm { column, measure, weight })
 }
 
 /// A stage: work on rows that the engine's workers do.
@@ -726,10 +716,10 @@ impl Plan {
     /// of each, and its number of axes. `lengths` has the positions from which lengths apply, from
     /// 0. The first row has the first position of `turn`; later ones are as far apart as the
     /// second. At most `limits.0` groups are open, and they are ordered so that `limits.1` ranks
-    /// get groups of equal cost. `costs` has columns and the cost of an element, "square" for
-    /// squared lengths, or "sum" for the sum of the values. If `trees` is set, groups have the same
-    /// value in column `trees.0`, and the length is the length of their prefix tree. Column
-    /// `trees.1` marks the last row of a group.
+    /// get groups of equal cost. `costs` has columns, how they are measured ("length", "square" for
+    /// squared lengths, or "sum" for the sum of the values), and weights. If `trees` is set, groups
+    /// have the same value in column `trees.0`, and the length is the length of their prefix tree.
+    /// Column `trees.1` marks the last row of a group.
     #[pyo3(signature = (lists, lengths, turn, limits, costs, trees = None))]
     fn pack(
         &self,
@@ -737,13 +727,13 @@ impl Plan {
         lengths: Vec<(u64, usize)>,
         turn: (u64, u64),
         limits: (usize, usize),
-        costs: Vec<(usize, Cost)>,
+        costs: Vec<(usize, String, f64)>,
         trees: Option<(usize, Option<usize>)>,
     ) -> PyResult<Self> {
         let (first, num_ranks) = turn;
         let (lists, lengths) = (list_columns(lists), by_position(lengths, num_ranks)?);
         let (max_open, balance) = limits;
-        let costs = costs.into_iter().map(|(column, cost)| cost.of_column(column)).collect::<PyResult<_>>()?;
+        let costs = costs.into_iter().map(cost_term).collect::<PyResult<_>>()?;
         let packing = Packing { lists, lengths, first, max_open, balance, costs };
         Ok(self.then(match trees {
             Some((id, marks)) => Step::PackTrees(TreePacking { packing, id, marks }),

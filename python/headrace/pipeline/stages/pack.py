@@ -12,6 +12,7 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth
 from headrace.pipeline.stages.pack_components import (
     Cost,
+    PlainCost,
     check_components,
     check_cost,
     checked_costs,
@@ -63,7 +64,7 @@ class Pack(Step):
     along: tuple[str, ...] = named(())
     cu_seqlens: bool = named(False)
     balance: int | None = named(None)
-    cost: tuple[tuple[str, Cost], ...] = named(())
+    cost: tuple[tuple[str, PlainCost], ...] = named(())
     values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str = named(0)
     turn: tuple[int, int] = field(default=(0, 1), compare=False, repr=False)
 
@@ -196,7 +197,9 @@ class PackMethod(Chain):
                 example, `{"patches": 1.0, "tokens": "square"}` adds the number of patches to the
                 squared numbers of tokens. "sum" is the sum of the values of a component in `along`,
                 such as the numbers of patches that `hr.ops.patch_grid` computes from the headers of
-                images. If None, the cost is the squared length of each packed list.
+                images. To weight "square" or "sum", or to add several costs of a component, pass a
+                dict: `{"tokens": {"length": 1000.0, "square": 0.5}}`. If None, the cost is the
+                squared length of each packed list.
             tree: The component that identifies the group of an example. Either each example has one
                 value, or each example is a group, as in `hr.journal(group=...)`, and has a value
                 for each of its rows. The result has no padding and no `segment_ids`. It has the
@@ -211,8 +214,8 @@ class PackMethod(Chain):
 
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, a cost is
-                neither a number nor "square" nor "sum", or a padding value is neither a number nor
-                a string.
+                neither a number nor "square" nor "sum" nor a dict, or a padding value is neither a
+                number nor a string.
             ValueError: If a number is out of range, arguments can't be combined, or the stage
                 follows `batch`. Also if a component in `names` does not exist or is not a list of
                 numbers, the number of axes of a component in `along` is unknown, a component is in

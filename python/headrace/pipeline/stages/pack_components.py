@@ -1,14 +1,15 @@
 """The components of packed rows: lists, carried-along components, and costs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias, get_args
 
 from headrace.pipeline.values.types import Spec, Specs, element_type
 
 __all__ = [
     "Cost",
     "Costs",
+    "PlainCost",
     "check_components",
     "check_cost",
     "checked_costs",
@@ -19,11 +20,16 @@ __all__ = [
     "specs_along",
 ]
 
-# The cost of an element of a component, "square" for the squared length, or "sum" for the sum of
-# its values.
-Cost: TypeAlias = float | Literal["square", "sum"]
+# How a component determines a cost: by its length, its squared length, or the sum of its values.
+CostMeasure: TypeAlias = Literal["length", "square", "sum"]
+# The cost of each element, a measure, or the weights of several measures.
+Cost: TypeAlias = float | CostMeasure | Mapping[CostMeasure, float]
+# The same as plain data, in which a dict is a tuple of pairs.
+PlainCost: TypeAlias = float | CostMeasure | tuple[tuple[CostMeasure, float], ...]
 # The components that determine the cost of a row, with their costs.
-Costs: TypeAlias = tuple[tuple[str, Cost], ...]
+Costs: TypeAlias = tuple[tuple[str, PlainCost], ...]
+
+_MEASURES: Final = get_args(CostMeasure)
 
 
 def checked_costs(
@@ -37,7 +43,7 @@ def checked_costs(
         names: The components that may have a cost.
 
     Raises:
-        TypeError: If a cost is neither a number nor "square" nor "sum".
+        TypeError: If a cost is neither a number nor a measure nor a dict.
         ValueError: If a component or a cost is invalid, or `cost` is set without `balance`.
     """
     if cost is None:
@@ -52,24 +58,40 @@ def checked_costs(
             "pack: cost is set, but balance is not, so no row would use it. Set balance to the "
             "number of ranks, or remove cost."
         )
-    for name, one in cost.items():
+    for name in cost:
         if name not in names:
             raise ValueError(
                 f"pack: cost contains {name!r}, expected only components in names or along: "
                 f"{', '.join(map(repr, names))}."
             )
-        if isinstance(one, str) and one in ("square", "sum"):
-            continue
-        if isinstance(one, bool) or not isinstance(one, (int, float)):
-            raise TypeError(
-                f"pack: cost has {one!r} for {name!r}, expected a number (the cost of each "
-                "element), 'square' (the squared length) or 'sum' (the sum of the values)."
-            )
-        if not 0 <= one < math.inf:
-            raise ValueError(
-                f"pack: cost has {one!r} for {name!r}, expected a finite number of at least 0."
-            )
-    return tuple((n, one if isinstance(one, str) else float(one)) for n, one in cost.items())
+    return tuple((name, _checked_cost(name, one)) for name, one in cost.items())
+
+
+def _checked_cost(name: str, cost: Cost) -> PlainCost:
+    if isinstance(cost, str) and cost in _MEASURES:
+        return cost
+    if not isinstance(cost, Mapping):
+        return _checked_weight(name, cost)
+    if not cost or any(measure not in _MEASURES for measure in cost):
+        raise ValueError(
+            f"pack: cost has {cost!r} for {name!r}, expected a dict from 'length', 'square' or "
+            "'sum' to weights, such as {'length': 1000.0, 'square': 0.5}."
+        )
+    return tuple((measure, _checked_weight(name, weight)) for measure, weight in cost.items())
+
+
+def _checked_weight(name: str, weight: object) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+        raise TypeError(
+            f"pack: cost has {weight!r} for {name!r}, expected a number (the cost of each "
+            "element), 'square' (the squared length), 'sum' (the sum of the values), or a dict "
+            "with their weights, such as {'square': 0.5}."
+        )
+    if not 0 <= weight < math.inf:
+        raise ValueError(
+            f"pack: cost has {weight!r} for {name!r}, expected a finite number of at least 0."
+        )
+    return float(weight)
 
 
 def check_components(
@@ -138,15 +160,15 @@ def check_cost(cost: Costs, specs: Specs, along: Sequence[str]) -> None:
         specs: The components of an example.
         along: The components that are carried along.
     """
-    for name, one in cost:
+    for name, measure, _ in _terms(cost):
         spec = specs[name]
-        if one != "sum" and spec.shape == ():
+        if measure != "sum" and spec.shape == ():
             raise ValueError(
                 f"pack: cost contains {name!r}, but that component is {spec}, which has no "
                 "length. Use the name of a list, or 'sum' for the number itself."
             )
         is_number = not isinstance(spec.dtype, type) and spec.dtype.kind in "iuf"
-        if one == "sum" and (name not in along or spec.is_nested or not is_number):
+        if measure == "sum" and (name not in along or spec.is_nested or not is_number):
             raise ValueError(
                 f"pack: cost has 'sum' for {name!r}, but that component is {spec}, expected a "
                 "number or an array of numbers in along."
@@ -163,11 +185,21 @@ def columns_along(names: Iterable[str], specs: Specs) -> list[tuple[str, int | N
     return [(name, len(specs[name].shape or ()) if specs[name].is_list else None) for name in names]
 
 
-def cost_terms(cost: Costs, columns: Sequence[str]) -> list[tuple[int, float | str]]:
-    """Returns the parts of a cost, for the engine.
+def cost_terms(cost: Costs, columns: Sequence[str]) -> list[tuple[int, str, float]]:
+    """Returns the parts of a cost, for the engine: columns, measures and weights.
 
     Args:
         cost: The components, with their costs.
         columns: The names of the engine's columns.
     """
-    return [(columns.index(name), one) for name, one in cost]
+    return [(columns.index(name), measure, weight) for name, measure, weight in _terms(cost)]
+
+
+def _terms(cost: Costs) -> Iterator[tuple[str, CostMeasure, float]]:
+    for name, one in cost:
+        if isinstance(one, str):
+            yield name, one, 1.0
+        elif isinstance(one, tuple):
+            yield from ((name, measure, weight) for measure, weight in one)
+        else:
+            yield name, "length", one

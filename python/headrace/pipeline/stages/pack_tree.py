@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.core import engine
 from headrace.pipeline.stages.pack_components import (
-    Cost,
+    PlainCost,
     check_components,
     check_cost,
     columns_along,
@@ -48,7 +48,7 @@ class PackTree(Step):
     max_open: int = named(64)
     along: tuple[str, ...] = named(())
     balance: int | None = named(None)
-    cost: tuple[tuple[str, Cost], ...] = named(())
+    cost: tuple[tuple[str, PlainCost], ...] = named(())
     turn: tuple[int, int] = field(default=(0, 1), compare=False, repr=False)
 
     effect: ClassVar = Effect.GROUPS

@@ -18,14 +18,16 @@ pub struct CostTerm {
     /// The number of the column.
     pub column: usize,
     /// How the column determines the cost.
-    pub kind: CostKind,
+    pub measure: CostMeasure,
+    /// The cost of one unit of the measure.
+    pub weight: f64,
 }
 
 /// How a component determines a cost.
 #[derive(Clone, Copy, Debug)]
-pub enum CostKind {
-    /// The cost of each element.
-    OfElement(f64),
+pub enum CostMeasure {
+    /// The number of elements.
+    Length,
     /// The square of the length.
     Square,
     /// The sum of the values.
@@ -36,21 +38,22 @@ impl CostTerm {
     /// The cost of a list of this length.
     pub(super) fn of(&self, length: usize) -> f64 {
         let length = length as f64;
-        match self.kind {
-            CostKind::OfElement(cost) => cost * length,
-            // Sums don't depend on lengths: they are only for components that are carried along.
-            CostKind::Square | CostKind::Sum => length.powi(2),
-        }
+        self.weight
+            * match self.measure {
+                CostMeasure::Length => length,
+                // Sums don't depend on lengths: they are only for components that are carried along.
+                CostMeasure::Square | CostMeasure::Sum => length.powi(2),
+            }
     }
 
     /// The cost of a row. Fails if a value is negative or not finite.
     pub(super) fn of_row(&self, block: &Block, row: usize) -> Result<f64> {
         let column = &block.columns[self.column];
-        let CostKind::Sum = self.kind else { return Ok(self.of(column.row_length(row))) };
+        let CostMeasure::Sum = self.measure else { return Ok(self.of(column.row_length(row))) };
         let values = cast(&column.row(row)?, DType::Float64)?;
         let values = values.values::<f64>()?;
         match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-            None => Ok(values.iter().sum()),
+            None => Ok(self.weight * values.iter().sum::<f64>()),
             Some(value) => {
                 let text = format!(
                     "pack: a component in cost has the value {value}, expected finite numbers of at least 0 for 'sum'"
