@@ -66,21 +66,49 @@ def test_offsets_match_variable_length_attention(project):
     for row in packed_rows():
         offsets = row["cu_seqlens"]
         # The form that flash_attn_varlen_func and PyTorch's nested tensors accept.
-        assert (offsets.dtype, int(offsets[0])) == (torch.int32, 0)
+        assert (offsets.dtype, offsets.ndim, int(offsets[0])) == (torch.int32, 1, 0)
+        assert offsets.is_contiguous()
         assert (offsets.diff() > 0).all()
         length = int(offsets[-1])
+        # The argument `max_seqlen_q`, and positions that restart with each example.
+        assert int(offsets.diff().max()) == int(row["positions"].max()) + 1
+        assert row["positions"].dtype == torch.int32
+        starts = torch.repeat_interleave(offsets[:-1], offsets.diff())
+        assert torch.equal(row["positions"][:length], torch.arange(length) - starts)
+        # The kernels leave the output of padding undefined.
+        assert not row["segment_ids"][length:].any()
         assert torch.equal(offsets.diff(), row["segment_ids"].bincount()[-len(offsets) + 1 :])
-        heads = project(row["tokens"][:length], row["positions"][:length])
-        # As such kernels do: the same offsets for queries, keys and values.
-        parts = [torch.nested.nested_tensor_from_jagged(x, offsets.long()).unbind() for x in heads]
-        outputs = [
-            functional.scaled_dot_product_attention(
-                *(x.transpose(0, 1) for x in part), is_causal=True
-            ).transpose(0, 1)
-            for part in zip(*parts, strict=True)
-        ]
+        outputs = varied(project, row["tokens"][:length], row["positions"][:length], offsets)
         for output, tokens in zip(outputs, segments(row), strict=True):
             torch.testing.assert_close(output, alone(project, tokens))
+
+
+def varied(project, tokens, positions, offsets):
+    """Attention within each example, with the same offsets for queries, keys and values."""
+    heads = project(tokens, positions)
+    parts = [torch.nested.nested_tensor_from_jagged(x, offsets.long()).unbind() for x in heads]
+    return [
+        functional.scaled_dot_product_attention(
+            *(x.transpose(0, 1) for x in part), is_causal=True
+        ).transpose(0, 1)
+        for part in zip(*parts, strict=True)
+    ]
+
+
+def test_batches_without_padding_fit_variable_length_attention(project):
+    rows = hr.iterable(documents).pack(LENGTH, "tokens", cu_seqlens=True)
+    originals = [tokens for row in packed_rows() for tokens in segments(row)]
+    for batch in rows.batch(4, lists=["cu_seqlens"]).to_torch():
+        # As in the guide.
+        is_used = batch["segment_ids"] > 0
+        tokens, positions = batch["tokens"][is_used], batch["positions"][is_used]
+        lengths = torch.cat([ends.diff() for ends in batch["cu_seqlens"]])
+        ends = functional.pad(lengths.cumsum(0, dtype=torch.int32), (1, 0))
+        assert (ends.dtype, int(ends[-1])) == (torch.int32, len(tokens))
+        assert int(positions.max()) + 1 == int(lengths.max())
+        for output in varied(project, tokens, positions, ends):
+            torch.testing.assert_close(output, alone(project, originals.pop(0)))
+    assert not originals
 
 
 def test_mask_is_built_from_segments_and_positions(project):
