@@ -95,7 +95,7 @@ fn files(provenance: &Provenance, num_rows: usize) -> Result<Vec<Arc<FileProvena
 }
 
 fn paths(files: &[Arc<FileProvenance>]) -> Result<Column> {
-    let paths = files.iter().map(|file| file.name.bytes().clone()).collect();
+    let paths = files.iter().map(|file| file.name.without_secrets()).collect();
     Tensor::strings(Shape::new(&[files.len()]), paths).map(Column::Dense)
 }
 
@@ -165,7 +165,7 @@ impl Scan for WholeFile {
             self.is_damaged = error.lost().is_some();
         })?;
         let span = Span { start: 0, length: bytes.len() };
-        let path = Tensor::strings(Shape::new(&[1]), vec![file.name.bytes().clone()])?;
+        let path = Tensor::strings(Shape::new(&[1]), vec![file.name.without_secrets()])?;
         let data = Column::Text(Text::new(charge.over(bytes.into(), 0), vec![span]));
         let path = Column::Dense(path);
         let columns = match self.label {

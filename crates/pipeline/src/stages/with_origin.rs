@@ -67,15 +67,15 @@ impl Names {
         match self.spans.last() {
             Some(span) if is_same => self.spans.push(*span),
             _ => {
-                let name = file.name.bytes();
-                if std::str::from_utf8(name).is_err() {
+                let name = file.name.without_secrets();
+                if std::str::from_utf8(&name).is_err() {
                     return Err(Error::invalid_argument(format!(
                         "{}: with_origin: the file name is not UTF-8. Rename the file.",
                         file.name.text()
                     )));
                 }
                 self.spans.push(Span { start: self.text.len(), length: name.len() });
-                self.text.extend_from_slice(name);
+                self.text.extend_from_slice(&name);
                 self.last = Some(Arc::clone(file));
             }
         }

@@ -386,6 +386,55 @@ WAYS = {
         def f(e): return g(e)
         def g(e): return f(e) if e else @
         """,
+    "a class in an annotation": """
+        class Conversion:
+            def __new__(cls, x): return x + @
+        class Types:
+            x: Conversion
+        def f(e): return Types.__annotations__["x"](e)
+        """,
+    "a class in an annotation as text": """
+        from __future__ import annotations
+        import typing
+        class Conversion:
+            def __new__(cls, x): return x + @
+        class Types:
+            x: Conversion
+        def f(e): return typing.get_type_hints(Types)["x"](e)
+        """,
+    "a function in the annotation of an argument": """
+        import typing
+        def g(x: typing.Annotated[float, lambda x: x + @]): return x
+        def f(e): return g.__annotations__["x"].__metadata__[0](e)
+        """,
+    "a default in a NamedTuple's annotations": """
+        import typing
+        class Factor(float):
+            value = @
+        class Pair(typing.NamedTuple):
+            a: Factor
+        def f(e): return Pair.__annotations__["a"].value
+        """,
+    "an annotation that names what is missing": """
+        import typing
+        if typing.TYPE_CHECKING:
+            from nowhere import Missing
+        class Types:
+            x: "Missing"
+            y: "g"
+        def g(x): return x + @
+        def f(e): return globals()[Types.__annotations__["y"]](e)
+        """,
+    "the docstring of a class": "class A:\n    'v@'\ndef f(e): return A.__doc__",
+    "the name of a function": "def v@(e): return e\nO = [v@]\ndef f(e): return O[0].__name__",
+    "a class that is registered with an abstract class": """
+        import abc
+        class A(abc.ABC): pass
+        class One: pass
+        class Two: pass
+        A.register([One, Two][@ - 1])
+        def f(e): return isinstance(e, A)
+        """,
 }
 
 

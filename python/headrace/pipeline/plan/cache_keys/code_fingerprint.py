@@ -7,6 +7,7 @@ and everything it imports are hashed instead. Installed packages are hashed by v
 objects are hashed by the data that pickling would store.
 """
 
+import abc
 import builtins
 import copyreg
 import functools
@@ -15,7 +16,6 @@ import importlib
 import importlib.util
 import inspect
 import pickle
-import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ _BY_VALUE: Final = (list, tuple, dict, set, frozenset, types.CodeType, np.ndarra
 # Class attributes that do not matter, or are hashed elsewhere.
 _SILENT: Final = frozenset(
     (
-        *("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__slotnames__"),
+        *("__dict__", "__weakref__", "__module__", "__firstlineno__", "__slotnames__"),
         *("__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
         *("__static_attributes__", "__abstractmethods__", "_abc_impl", "__classdictcell__"),
     )
@@ -73,7 +73,6 @@ _IMPORTS: Final = frozenset(
 _IMPORTING: Final = frozenset(
     ("importlib", "_frozen_importlib", "builtins", "runpy", "pydoc", "pkgutil", "hydra", "imp")
 )
-_ADDRESS: Final = re.compile("0x[0-9a-fA-F]+")
 _MOST_DEPTH: Final = 200
 _KEY: Final = 'pass a key to cache, such as key="v1", and change it whenever you change the code.'
 
@@ -241,8 +240,9 @@ class Fingerprint:
         self._put("function")
         if is_own:
             self.add(function.__code__, where)
+        self._put(function.__name__, function.__qualname__)
         self.add((function.__defaults__, function.__kwdefaults__, vars(function)), where)
-        self._put(_text_of_annotations(function))
+        self._add_annotations(function, module, where)
         self._functions.append(function)
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
@@ -398,18 +398,42 @@ class Fingerprint:
         is_lib = module is not None and is_library(module)
         if module is not None and is_lib:
             self._put(version(module))
+        self._put(*_registered(kind))
         if not kind.__flags__ & _HEAP_TYPE or (module and _is_at(module, kind) and is_lib):
             return
         if type(kind) is not type:
             self.add(type(kind), where)
         for base in kind.__bases__:
             self.add(base, where)
-        self._put(_text_of_annotations(kind))
+        self._add_annotations(kind, module, where)
         for name, value in sorted(vars(kind).items()):
             if name in _SILENT or isinstance(value, _NATIVE) or (is_lib and not _is_code(value)):
                 continue
             self._put(name)
             self.add(value, f"{where}: {kind.__qualname__}.{name}")
+
+    def _add_annotations(
+        self, value: type | types.FunctionType, module: types.ModuleType | None, where: str
+    ) -> None:
+        """Adds annotations, because a program may call them or read what they contain.
+
+        If they cannot be compared or evaluated, the whole module is added instead.
+        """
+        depth, functions = self._depth, list(self._functions)
+        try:
+            annotations = _annotations(value)
+            self.add(annotations, where)
+            names = {**vars(builtins), **(vars(module) if module is not None else {})}
+            for text in annotations.values():
+                if isinstance(text, str):
+                    for name in compile(text, "<annotation>", "eval").co_names:
+                        self.add(names.get(name), where)
+        except Exception:
+            # For example, a name in the annotations is undefined.
+            self._depth, self._functions = depth, functions
+            if module is None:
+                raise _incomparable(f"an annotation of {where}", value) from None
+            self._add_whole(module, where)
 
     def _add_object(self, value: object, where: str) -> None:
         try:
@@ -505,10 +529,19 @@ def _state_of(value: object) -> dict[str, Any]:
     return state
 
 
-def _text_of_annotations(value: object) -> str:
-    try:
-        annotations = vars(value).get("__annotations__") if isinstance(value, type) else None
-        annotations = value.__annotations__ if annotations is None else annotations
-        return _ADDRESS.sub("", repr(annotations))
-    except Exception:  # A name in the annotations may be undefined.
-        return ""
+def _annotations(value: type | types.FunctionType) -> dict[str, Any]:
+    # A class implemented in C may have none, or only those of its objects.
+    annotations = getattr(value, "__annotations__", {})
+    return dict(annotations) if isinstance(annotations, dict) else {}
+
+
+def _registered(kind: type) -> list[str]:
+    """Returns the names of the classes that the program has registered with an abstract class."""
+    if not isinstance(kind, abc.ABCMeta):
+        return []
+    classes = filter(None, (reference() for reference in abc._get_dump(kind)[0]))  # type: ignore[attr-defined]
+    return sorted(
+        f"{one.__module__}.{one.__qualname__}"
+        for one in classes
+        if (module := sys.modules.get(one.__module__)) is None or not is_library(module)
+    )
