@@ -232,11 +232,28 @@ def test_only_directories_below_the_path_become_columns(tmp_path):
     for paths in (root, f"{root}/", root / "*" / "*.parquet", root / "**", root / "year=*" / "a.*"):
         assert rows_of(paths) == both
     assert rows_of(f"{root}/year={{2020,2021}}/a.parquet") == both
-    assert rows_of(tmp_path / "seed=*" / "**") == [
-        {"seed": 1, "run": 7, "year": year} for year in (2020, 2021)
-    ]
+    message = "the column 'seed' differs from the value in the directory name"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        rows_of(tmp_path / "seed=*" / "**")
     for where, count in (([("year", "==", 2020)], 1), ([("seed", ">", 2000)], 2)):
         assert len(list(hr.parquet(root, where=where))) == count
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_column_that_repeats_the_directory_name_must_have_the_same_values(tmp_path, name):
+    for year, lang in (("2020", "de"), ("2021", "en")):
+        directory = tmp_path / f"year={year}" / f"lang={lang}"
+        directory.mkdir(parents=True)
+        table = pa.table({"year": [int(year)] * 2, "lang": [lang] * 2, "n": [1, 2]})
+        FORMATS[name].write(table, directory / f"a.{name}")
+    rows = [tuple(row.values()) for row in FORMATS[name].read(tmp_path, ["year", "lang", "n"])]
+    assert rows == [(2020, "de", 1), (2020, "de", 2), (2021, "en", 1), (2021, "en", 2)]
+    table = pa.table({"year": [2021, 1], "lang": ["en", "en"], "n": [1, 2]})
+    FORMATS[name].write(table, tmp_path / "year=2021" / "lang=en" / f"a.{name}")
+    assert len(list(FORMATS[name].read(tmp_path, ["lang", "n"]))) == 4
+    message = rf"year=2021.*a\.{name}.*the column 'year' differs from the value in the directory"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(FORMATS[name].read(tmp_path, ["year", "n"]))
 
 
 def test_relative_pattern_can_start_with_the_partitions(tmp_path, monkeypatch):

@@ -25,7 +25,8 @@ pub struct Reader {
     position: Option<(usize, Vec<String>)>,
     /// The type of the column, or null if the file lacks it.
     kind: DataType,
-    /// If the file lacks the column: the value of all rows, as a single row.
+    /// The value of all rows, as a single row, if the name of a directory gives it. If the file has
+    /// the column too, it is only read to check that it says the same.
     constant: Option<Column>,
 }
 
@@ -120,8 +121,18 @@ impl Reader {
     }
 
     /// Creates a reader for rows that all have this value, which comes from the name of a
-    /// directory.
-    fn constant(file: &FileProvenance, component: &Component, value: Option<&Tensor>) -> Result<Self> {
+    /// directory. Null gives way to a column of the file.
+    fn constant(
+        file: &FileProvenance,
+        fields: &Fields,
+        component: &Component,
+        value: Option<&Tensor>,
+        first: &FileProvenance,
+    ) -> Result<Self> {
+        let constant = value.map(|value| component.row(value)).transpose()?;
+        if !matches!(find(fields, &component.name), Err(NotFound::Missing)) {
+            return Ok(Self { constant, ..Self::new(file, fields, component, first)? });
+        }
         if value.is_none() && !component.has_filler() {
             return Err(Error::invalid_argument(format!(
                 "{}: the column '{}' is null, according to the directory name, expected a value. {}",
@@ -130,7 +141,6 @@ impl Reader {
                 component.fillers()
             )));
         }
-        let constant = value.map(|value| component.row(value)).transpose()?;
         Ok(Self { component: component.clone(), position: None, kind: DataType::Null, constant })
     }
 
@@ -157,7 +167,17 @@ impl Reader {
         }
         let internal = |error| Error::internal(format!("a column cannot be read: {error}"));
         let array = normal(rows.column(position)).map_err(internal)?;
-        columns(&self.component, &pick(&array, self.path())?, &self.kind)
+        let columns = columns(&self.component, &pick(&array, self.path())?, &self.kind)?;
+        let differs = |constant| (0..rows.num_rows()).find(|row| scalar(&columns[0], *row) != scalar(constant, 0));
+        match self.constant.as_ref().and_then(differs) {
+            None => Ok(columns),
+            Some(row) => Err(Fault::Value(
+                row,
+                "differs from the value in the directory name. Correct the file or the name, or leave the column out \
+                 with columns=[...]."
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Returns rows of a file that lacks the column.
@@ -169,6 +189,18 @@ impl Reader {
         let is_there = self.constant.is_some();
         let mask = self.component.has_mask.then(|| mask(std::iter::repeat_n(is_there, num_rows))).transpose()?;
         Ok([values].into_iter().chain(mask).collect())
+    }
+}
+
+/// The bytes of a row of numbers or strings, or `None` for other columns.
+fn scalar(column: &Column, row: usize) -> Option<&[u8]> {
+    match column {
+        Column::Text(text) => Some(text.row(row)),
+        Column::Dense(numbers) => {
+            let size = numbers.dtype().size();
+            numbers.bytes().get(row * size..(row + 1) * size)
+        }
+        _ => None,
     }
 }
 
@@ -213,7 +245,8 @@ impl Readers {
         let of_component = |(number, component): (usize, &Component)| {
             let constant = query.constants.iter().find(|constant| constant.component == number);
             let value = constant.map(|constant| constant.values.get(file.number as usize).and_then(Option::as_ref));
-            value.map_or_else(|| reader(component), |value| Reader::constant(file, component, value))
+            let named = |value| Reader::constant(file, fields, component, value, first);
+            value.map_or_else(|| reader(component), named)
         };
         let readers = query.components.iter().enumerate().map(of_component).collect::<Result<Vec<_>>>()?;
         let condition = |condition: &Condition| {
