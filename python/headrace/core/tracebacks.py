@@ -26,26 +26,28 @@ def with_short_tracebacks(function: _Function) -> _Function:
     return call  # type: ignore[return-value]
 
 
-def hide_own_frames(error: BaseException) -> None:
+def hide_own_frames(error: BaseException, *, is_of_function: bool = False) -> None:
     """Removes the package's frames from the traceback of the error being handled.
 
-    The frames of the user's function and, for errors in the data, the frame that raised the error
-    are kept. Other errors keep all frames, because they may be bugs in the package. Call this where
-    the error leaves the package, before `raise`.
+    The frames of the user's function are kept. If there are none, the frame that raised the error
+    is kept: the error is in the data, or comes from a worker process. Errors that are neither keep
+    all frames, because they may be bugs in the package. Call this where the error leaves the
+    package, before `raise`.
 
     Args:
         error: The error. An error in a user's function has a note about its example.
+        is_of_function: Whether a user's function raised it if it has frames outside the package,
+            even without a note.
     """
     # Attributes of a user's class may raise exceptions, so they are not read or set through the
     # class.
     frames = list(_frames(BaseException.__getattribute__(error, "__traceback__")))
     kept = [frame for frame in frames if not _is_own(frame)]
-    if issubclass(type(error), OpError):
-        kept = kept or frames[-1:]
-    elif not BaseException.__getattribute__(error, "__dict__").get("__notes__"):
+    has_notes = BaseException.__getattribute__(error, "__dict__").get("__notes__")
+    is_known = has_notes or issubclass(type(error), OpError) or (is_of_function and kept)
+    if not frames or not is_known:
         return
-    if not kept:
-        return
+    kept = kept or frames[-1:]
     for frame, following in zip(kept, [*kept[1:], None], strict=True):
         frame.tb_next = following
     BaseException.with_traceback(error, kept[0])

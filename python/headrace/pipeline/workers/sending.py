@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import mmap
+import operator
 import os
 import pickle
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from headrace.core.errors import add_note
+from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.workers.main_module import MainModule, is_importing, main_module
 
 __all__ = ["PackedError", "PackedFunctions", "loads", "packed_functions"]
@@ -180,12 +182,14 @@ class PackedError:
 
     Attributes:
         pickled: The pickled exception, or None if it cannot be pickled and loaded again.
+        parts: Otherwise, the pickled arguments and attributes, or None if they can't be pickled.
         names: The names of the exception's class and base classes, including module names.
         message: The exception's message.
         trace: The exception's traceback as text.
     """
 
     pickled: bytes | None
+    parts: bytes | None
     names: tuple[tuple[str, str], ...]
     message: str
     trace: str
@@ -194,7 +198,10 @@ class PackedError:
     def of(cls, error: BaseException) -> "PackedError":
         """Packs an exception."""
         names = tuple((kind.__module__, kind.__qualname__) for kind in type(error).__mro__)
-        return cls(_pickled(error), names, _words(error), _trace(error))
+        pickled = _pickled(error)
+        parts = _parts(error) if pickled is None else None
+        hide_own_frames(error, is_of_function=True)
+        return cls(pickled, parts, names, _words(error), _trace(error))
 
     def unpacked(self) -> BaseException:
         """Returns the exception, or one of the nearest base class if it cannot be loaded."""
@@ -210,12 +217,26 @@ class PackedError:
                 exception = None
             if isinstance(exception, BaseException):
                 return exception
+        if self.parts is not None and (rebuilt := self._rebuilt(self.parts)) is not None:
+            return rebuilt
         base = next((kind for kind in map(_builtin, self.names) if kind is not None), Exception)
         module, name = self.names[0]
         kind = type(name.rsplit(".", 1)[-1], (base,), {"__module__": module})
         error: BaseException = kind()
         error.args = (self.message,)
         return error
+
+    def _rebuilt(self, parts: bytes) -> BaseException | None:
+        """Makes an exception of the same class without calling `__init__`, or returns None."""
+        module, qualname = self.names[0]
+        try:
+            kind = operator.attrgetter(qualname)(importlib.import_module(module))
+            arguments, attributes = pickle.loads(parts)
+            error = kind.__new__(kind, *arguments)
+            BaseException.__getattribute__(error, "__dict__").update(attributes)
+        except Exception:  # The class may not exist in this process, or refuse its arguments.
+            return None
+        return error if _words(error) == self.message else None
 
 
 def _builtin(name: tuple[str, str]) -> type[BaseException] | None:
@@ -234,6 +255,15 @@ def _pickled(error: BaseException) -> bytes | None:
         return None
     is_same = type(again) is type(error) and _words(again) == _words(error)
     return data if is_same else None
+
+
+def _parts(error: BaseException) -> bytes | None:
+    arguments = BaseException.__getattribute__(error, "args")
+    attributes = BaseException.__getattribute__(error, "__dict__")
+    try:
+        return pickle.dumps((arguments, attributes), pickle.HIGHEST_PROTOCOL)
+    except Exception:  # They may be of any class.
+        return None
 
 
 def _trace(error: BaseException) -> str:
