@@ -214,3 +214,19 @@ def test_messages_hide_passwords(server: Server):
             chain = chain.__cause__ or chain.__context__
     for text in shown:
         assert "pass" not in text.replace("passed", ""), text
+
+
+def test_names_of_files_in_components_and_caches_hide_the_secrets(server: Server, tmp_path):
+    server.files["a"] = b"1\n"
+    server.passwords["a"] = BASIC
+    url = f"{with_user(server, 'a')}?{SIGNED}"
+    shown = f"http://***@{server.address}/a?X-Amz-Signature=***&X-Amz-Security-Token=***"
+    lines = hr.text_lines(url).with_origin()
+    assert [example["file"] for example in lines.cache(tmp_path)] == [shown]
+    assert [example["path"] for example in hr.files(url).cache(tmp_path)] == [shown]
+    replayed = lines.replay(None)
+    next(replayed)
+    assert [file for file, *_ in replayed.origins()] == [shown]
+    stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(stored) == 2
+    assert not any(word in data for data in stored for word in (b"pass", b"secret"))
