@@ -1,4 +1,4 @@
-//! The program of every target: its name is that of the program.
+//! The program of every target. The name of the program selects the target.
 
 #![no_main]
 

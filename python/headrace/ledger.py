@@ -150,7 +150,7 @@ class Ledger:
         if self._is_closed:
             raise ValueError(f"{self._path}: the ledger is closed. Open it again.")
         if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < _MOST:
-            raise ValueError(f"Ledger.record: step is {step!r}, expected an int from 0.")
+            raise ValueError(f"Ledger.record: step is {step!r}, expected an int of at least 0.")
         if reserved := [name for name in numbers if name in (*_KEYS, "ledger")]:
             raise ValueError(f"Ledger.record: {reserved[0]!r} is a reserved name. Rename it.")
         if not hasattr(batches, "digest"):
@@ -189,7 +189,7 @@ class Ledger:
         written = os.pwrite(self._file, line, self._end)
         if written != len(line):
             os.ftruncate(self._file, self._end)
-            raise OSError(f"{self._path}: only a part of a line was written. Is the disk full?")
+            raise OSError(f"{self._path}: only part of a line was written. Is the disk full?")
         self._end += len(line)
 
     def close(self) -> None:

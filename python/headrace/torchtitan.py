@@ -27,7 +27,7 @@ _KEY: Final = f"{_RANK}0"
 
 
 class DataLoader(BaseDataLoader):  # type: ignore[misc]
-    """torchtitan's `BaseDataLoader` over a pipeline, whose state works with any number of ranks.
+    """torchtitan's `BaseDataLoader` over a pipeline, whose state works on any number of ranks.
 
     The pipeline yields single examples. The loader divides them among the data-parallel ranks and
     collects them in batches. A batch has the form that torchtitan's trainer expects: a dict of

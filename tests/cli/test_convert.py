@@ -398,11 +398,11 @@ class TestRefusals:
             ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be used as a file extension"),
             ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', but a key cannot contain dots"),
             ({"__key__": b"../b", "x": 1}, "b.tar", "the key '../b'"),
-            ({"x": 1}, "b/", "it is unclear which feature is the image of an image folder"),
+            ({"x": 1}, "b/", "cannot tell which feature is the image of an image folder"),
             (
                 {"image": image(), "n": 1},
                 "b/",
-                "it is unclear which feature is the label of an image folder",
+                "cannot tell which feature is the label of an image folder",
             ),
         ],
     )
@@ -492,12 +492,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (["nowhere", "b.csv"], "nowhere: there is no such file"),
-            (["a", "b.csv", "--select", "x"], "--select x: there is no such feature"),
-            (["a", "b.csv", "--rename", "x=y"], "--rename x=y: there is no such feature"),
+            (["nowhere", "b.csv"], "nowhere: no such file"),
+            (["a", "b.csv", "--select", "x"], "--select x: no such feature"),
+            (["a", "b.csv", "--rename", "x=y"], "--rename x=y: no such feature"),
             (["a", "b.csv", "--column", "n=int"], "--column does not work with tfrecord"),
             (["a", "b.csv", "--default", "n=1"], "--default works only with csv, json-lines"),
-            (["t.csv", "b.tfrecord", "--column", "n=complex"], "n=complex: there is no such type"),
+            (["t.csv", "b.tfrecord", "--column", "n=complex"], "n=complex: no such type"),
             (["a", "b.tfrecord", "--cast", "n=str"], "--cast does not work with TFRecords"),
             (["t.csv", "b.tfrecord", "--cast", "x=str"], "no such feature, expected one of n, m"),
             (["t.txt", "b.tfrecord", "--cast", "text=str"], "(bytes, ()), but only numbers"),

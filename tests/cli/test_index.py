@@ -57,8 +57,8 @@ def test_damaged_compressed_and_unsupported_files_get_no_dali_index():
     for name, expected in (
         ("a", "corrupted record at 12 (record 0)"),
         ("b", "b: the file is compressed with gzip"),
-        ("c", "c: its kind is text, but --dali needs TFRecords"),
-        ("d", "d: there is no such file"),
+        ("c", "c: the file's kind is text, but --dali needs TFRecords"),
+        ("d", "d: no such file"),
     ):
         done = call("index", "--dali", name)
         assert (done.exit_code, done.stdout) == (1, "")
@@ -140,10 +140,10 @@ def test_damaged_compressed_and_unsupported_files_get_no_index():
         ("b", "b: the file is compressed with gzip"),
         (
             "c",
-            "c: its kind is image, but only TFRecords, CSV, JSON lines, tar and text can be "
+            "c: the file's kind is image, but only TFRecords, CSV, JSON lines, tar and text can be "
             "indexed",
         ),
-        ("d", "d: there is no such file"),
+        ("d", "d: no such file"),
     ):
         done = call("index", name, *(("--kind", "tfrecord") if name == "a" else ()))
         assert (done.exit_code, done.stdout) == (1, "")
@@ -177,7 +177,7 @@ def test_inspect_shows_whether_an_index_is_up_to_date():
     damage(Path("a.hrindex"), 30)
     done = call("inspect", "a.hrindex")
     assert done.exit_code == 1
-    assert "its header is damaged" in done.stdout
+    assert "the header is damaged" in done.stdout
 
 
 def test_indexes_from_other_programs_next_to_the_data_are_used():

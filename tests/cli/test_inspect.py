@@ -284,7 +284,7 @@ class TestSeveralFiles:
         write_numbers("b", 2)
         done = call("inspect", "a", "nowhere", "b")
         assert done.exit_code == 1
-        assert done.stderr.startswith("headrace: inspect: nowhere: there is no such file")
+        assert done.stderr.startswith("headrace: inspect: nowhere: no such file")
         assert "\n\nb\n" in done.stdout
 
     def test_patterns_and_directories_are_expanded(self):

@@ -113,10 +113,10 @@ def test_array_rows_have_no_offset():
         (("state.json", "--pipeline", "pipes.py:packed"), "resume: "),
         (
             ("state.json", "--pipeline", "pipes.py:train", "--where", "other"),
-            "there is no state other",
+            "the file has no state other",
         ),
         (("pipes.py", "--pipeline", "pipes.py:train"), "pipes.py"),
-        (("state.json", "--pipeline", "nowhere:train"), "nowhere: there is no such module"),
+        (("state.json", "--pipeline", "nowhere:train"), "nowhere: no such module"),
     ],
 )
 def test_mismatched_state_is_rejected(arguments, words):

@@ -128,7 +128,7 @@ def test_unreadable_file_exits_with_1_and_the_rest_is_read():
     write_numbers("a", 3)
     done = call("verify", "nowhere", "a")
     assert done.exit_code == 1
-    assert "headrace: verify: nowhere: there is no such file" in done.stderr
+    assert "headrace: verify: nowhere: no such file" in done.stderr
     assert done.stdout.endswith(": 1 file could not be read\n")
     assert "1 file, 3 intact records" in done.stdout
 
@@ -166,7 +166,7 @@ def test_empty_file_is_valid_and_a_repeated_file_is_read_once():
         ("a.tfrecord", b"one\n", "this is text, but by its name it should be tfrecord."),
         ("a.jsonl.gz", b"", "this file is empty, but by its name it should be compressed."),
         ("a", b"PK\x03\x04\0", "this file looks like a zip archive"),
-        ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a Git LFS pointer"),
+        ("a", b"version https://git-lfs.github.com/spec/v1\n", "the file is a Git LFS pointer"),
     ],
 )
 def test_file_that_contradicts_its_name_is_damaged(name, data, reason):

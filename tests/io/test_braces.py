@@ -64,7 +64,7 @@ def test_existing_path_with_braces_is_taken_literally(shards):
 
 
 def test_error_names_the_missing_file(shards):
-    with pytest.raises(errors.NotFoundError, match=r"text_lines: s-003.txt: there is no such file"):
+    with pytest.raises(errors.NotFoundError, match=r"text_lines: s-003.txt: no such file"):
         texts("s-{000..003}.txt")
     with pytest.raises(
         errors.NotFoundError, match=r"s-\{\}.txt: .* the braces are not a valid pattern"

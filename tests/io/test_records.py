@@ -71,7 +71,7 @@ class TestWriter:
     @pytest.mark.parametrize("mode", [-1, zlib.Z_FINISH, zlib.Z_TREES, 9])
     def test_flush_modes_that_lose_records_are_rejected(self, tmp_path, mode):
         with pytest.raises(
-            errors.InvalidArgumentError, match=f"flush_mode {mode}, expected 0 to 3 or 5"
+            errors.InvalidArgumentError, match=f"flush_mode is {mode}, expected 0 to 3 or 5"
         ):
             TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, flush_mode=mode))
         assert os.listdir(tmp_path) == []
@@ -118,14 +118,14 @@ class TestWriter:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"window_bits": 7}, "window_bits 7, expected 8 to 15 for ZLIB"),
-            ({"window_bits": 31}, "window_bits 31, expected 8 to 15 for ZLIB"),
-            ({"mem_level": 0}, "mem_level 0, expected 1 to 9"),
-            ({"mem_level": 10}, "mem_level 10, expected 1 to 9"),
-            ({"compression_strategy": 5}, "compression_strategy 5, expected 0 to 4"),
-            ({"compression_method": 9}, "compression_method 9, expected 8"),
-            ({"compression_level": 10}, "compression_level 10, expected -1 to 9"),
-            ({"input_buffer_size": -1}, "input_buffer_size -1, expected at least 0"),
+            ({"window_bits": 7}, "window_bits is 7, expected 8 to 15 for ZLIB"),
+            ({"window_bits": 31}, "window_bits is 31, expected 8 to 15 for ZLIB"),
+            ({"mem_level": 0}, "mem_level is 0, expected 1 to 9"),
+            ({"mem_level": 10}, "mem_level is 10, expected 1 to 9"),
+            ({"compression_strategy": 5}, "compression_strategy is 5, expected 0 to 4"),
+            ({"compression_method": 9}, "compression_method is 9, expected 8"),
+            ({"compression_level": 10}, "compression_level is 10, expected -1 to 9"),
+            ({"input_buffer_size": -1}, "input_buffer_size is -1, expected at least 0"),
             ({"output_buffer_size": 1}, "output_buffer_size is 1, expected at least 2"),
             ({"mem_level": 2**70}, "does not fit into 64 bits"),
         ],
@@ -222,7 +222,7 @@ class TestWriter:
 
     def test_invalid_compression_levels_are_rejected(self, tmp_path):
         options = TFRecordOptions(GZIP, compression_level=10)
-        with pytest.raises(errors.InvalidArgumentError, match="compression_level 10, expected"):
+        with pytest.raises(errors.InvalidArgumentError, match="compression_level is 10, expected"):
             TFRecordWriter(tmp_path / "a", options)
 
 

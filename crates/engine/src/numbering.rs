@@ -13,7 +13,7 @@ impl Numbering {
     /// Records from 0.
     pub const RECORDS: Self = Self { word: "record", first: 0 };
 
-    /// Names record number `record`, which counts from 0, for example `record 7` or `line 8`.
+    /// Names the record at index `record`, for example `record 7` or `line 8`.
     pub fn of(self, record: u64) -> String {
         format!("{} {}", self.word, self.first.saturating_add(record))
     }

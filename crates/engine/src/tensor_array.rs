@@ -101,7 +101,7 @@ impl TensorArray {
         let position = usize::try_from(index).ok().filter(|position| self.is_dynamic || *position < self.len());
         let Some(position) = position else {
             let text = match self.is_dynamic {
-                true => format!("Tried to write to index {index}, expected one of at least 0"),
+                true => format!("Tried to write to index {index}, expected at least 0"),
                 false => {
                     let size = self.len();
                     format!("Tried to write to index {index} but array is not resizeable and size is: {size}")

@@ -14,7 +14,7 @@ use headrace_pipeline::stages::Stage;
 use headrace_pipeline::stages::parse::Parse;
 
 const TYPES: [DType; 3] = [DType::Int64, DType::Float32, DType::String];
-/// The keys of features: with any number of values, with two rows, and with any number of pairs.
+/// The keys of three kinds of features: any number of values, two rows, and any number of pairs.
 const KEYS: [[&str; 3]; 3] = [["i", "f", "s"], ["i2", "f2", "s2"], ["ip", "fp", "sp"]];
 
 /// Parses an Example, alone and in a batch, first with required features and then with defaults.

@@ -21,8 +21,8 @@ const RUN_BYTES: usize = 4096;
 
 /// `[kind, options, changes..., file...]`: reads a file of lines or TFRecords with a modified
 /// index. The lower half of the options is the number of changes. If option 16 is set, the index's
-/// checksums are corrected. The records must be those of the file, or there must be an error if the
-/// index is hostile.
+/// checksums are corrected. The records must match the file, or there must be an error if the index
+/// is hostile.
 pub fn index(data: &[u8]) -> usize {
     let [kind, options, rest @ ..] = data else { return 0 };
     let num_changes = usize::from(options & 15);

@@ -88,7 +88,7 @@ pub struct DecodeOptions {
     pub window: Option<Window>,
 }
 
-/// Pixels with 8 bits per channel, row by row.
+/// 8-bit pixels, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Pixels in a row.
@@ -142,14 +142,14 @@ impl<'a> Decoder<'a> {
     pub fn decode(mut self, options: &DecodeOptions, zeros: impl Fn(usize) -> Option<Vec<u8>>) -> Result<Image> {
         let zeros = |length| zeros(length).ok_or_else(|| Error(OUT_OF_MEMORY.to_owned()));
         if !matches!(options.ratio, 1 | 2 | 4 | 8) {
-            return Err(Error(format!("ratio {}, expected 1, 2, 4 or 8", options.ratio)));
+            return Err(Error(format!("ratio is {}, expected 1, 2, 4 or 8", options.ratio)));
         }
         let colours = match (options.colours, self.num_components()) {
             (Some(colours), _) => colours,
             (None, 1) => Colours::Grey,
             (None, 4) if options.is_raw => Colours::Inks,
             (None, 3 | 4) => Colours::Rgb,
-            (None, components) => return Err(Error(format!("{components} components, expected 1, 3 or 4"))),
+            (None, components) => return Err(Error(format!("got {components} components, expected 1, 3 or 4"))),
         };
         let from_inks = colours == Colours::Rgb && self.has_inks() && !options.is_raw;
         let channels_read = if from_inks { 4 } else { colours.channels() };
@@ -208,7 +208,7 @@ fn check_window(window: Window, (width, height): (usize, usize)) -> Result<()> {
     match fits(window.x, window.width, width) && fits(window.y, window.height, height) {
         true => Ok(()),
         false => Err(Error(format!(
-            "crop window of {}x{} at ({}, {}), expected one inside {height}x{width}",
+            "the crop window of {}x{} at ({}, {}) is outside the image of {height}x{width}",
             window.height, window.width, window.y, window.x
         ))),
     }
@@ -250,7 +250,7 @@ pub struct Density {
     pub y: u16,
 }
 
-/// Encodes grey or RGB pixels with 8 bits per channel, row by row.
+/// Encodes 8-bit grey or RGB pixels, row by row.
 pub fn encode(
     pixels: &[u8],
     width: usize,
@@ -260,14 +260,16 @@ pub fn encode(
 ) -> Result<Vec<u8>> {
     const MAX_SIZE: usize = 65_500; // libjpeg's own limit.
     if !(1..=MAX_SIZE).contains(&width) || !(1..=MAX_SIZE).contains(&height) {
-        return Err(Error(format!("{height}x{width} pixels, expected 1 to {MAX_SIZE} in each direction")));
+        return Err(Error(format!(
+            "the image has {height}x{width} pixels, expected 1 to {MAX_SIZE} in each direction"
+        )));
     }
     let expected = width * height * colours.channels();
     if pixels.len() != expected {
-        return Err(Error(format!("{} bytes of pixels, expected {expected}", pixels.len())));
+        return Err(Error(format!("got {} bytes of pixels, expected {expected}", pixels.len())));
     }
     if options.app1.len() > 65_533 {
-        return Err(Error(format!("{} bytes of metadata, expected at most 65533", options.app1.len())));
+        return Err(Error(format!("got {} bytes of metadata, expected at most 65533", options.app1.len())));
     }
     ffi::encode(pixels, width as u32, height as u32, colours.channels(), options)
 }

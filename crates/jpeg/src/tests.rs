@@ -82,7 +82,7 @@ fn scaling_rounds_the_size_up() {
         assert_eq!((image.width, image.height), size);
     }
     let error = decode(&data, &DecodeOptions { ratio: 3, ..OPTIONS }).unwrap_err();
-    assert_eq!(error.to_string(), "ratio 3, expected 1, 2, 4 or 8");
+    assert_eq!(error.to_string(), "ratio is 3, expected 1, 2, 4 or 8");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn window_outside_the_image_is_rejected() {
     for (x, y, width, height) in [(0, 0, 38, 1), (37, 0, 1, 1), (0, 0, 0, 1), (0, 21, 1, 1), (1, 1, usize::MAX, 1)] {
         let window = Some(Window { x, y, width, height });
         let error = decode(&data, &DecodeOptions { window, ..OPTIONS }).unwrap_err();
-        assert!(error.to_string().ends_with("expected one inside 21x37"), "{error}");
+        assert!(error.to_string().ends_with("is outside the image of 21x37"), "{error}");
     }
 }
 
@@ -205,9 +205,9 @@ fn output_can_outgrow_the_initial_buffer() {
 #[test]
 fn wrong_sizes_are_rejected() {
     let fail = |width, height| encode(&[0; 12], width, height, Colours::Rgb, &encoding()).unwrap_err().to_string();
-    assert_eq!(fail(0, 4), "4x0 pixels, expected 1 to 65500 in each direction");
-    assert_eq!(fail(1, 70_000), "70000x1 pixels, expected 1 to 65500 in each direction");
-    assert_eq!(fail(3, 4), "12 bytes of pixels, expected 36");
+    assert_eq!(fail(0, 4), "the image has 4x0 pixels, expected 1 to 65500 in each direction");
+    assert_eq!(fail(1, 70_000), "the image has 70000x1 pixels, expected 1 to 65500 in each direction");
+    assert_eq!(fail(3, 4), "got 12 bytes of pixels, expected 36");
     let error = encode(&[0], 1, 1, Colours::Grey, &EncodeOptions { app1: vec![0; 70_000], ..encoding() }).unwrap_err();
-    assert_eq!(error.to_string(), "70000 bytes of metadata, expected at most 65533");
+    assert_eq!(error.to_string(), "got 70000 bytes of metadata, expected at most 65533");
 }

@@ -149,7 +149,7 @@ impl Checkpoint {
         self.skip
     }
 
-    /// Reads the numbers of a node that has `N` of them. Returns `None` at the beginning. Fails if
+    /// Reads a node's `N` numbers. Returns `None` at the beginning. Fails if
     /// one exceeds `MOST`.
     pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
         let Some(state) = &self.state else { return Ok(None) };
@@ -159,7 +159,7 @@ impl Checkpoint {
         <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
     }
 
-    /// The checkpoint of input number `index`. At the node's beginning, this is the input's
+    /// The checkpoint of input `index`. At the node's beginning, this is the input's
     /// beginning.
     pub fn input(&self, index: usize) -> Result<Self> {
         match &self.state {

@@ -51,9 +51,9 @@ pub struct LaneEnd {
 /// The number of rows that shards returned before they ended, counted from where the node started.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// The number of rows of the shortest shard.
+    /// The number of rows in the shortest shard.
     pub fewest: u64,
-    /// The number of rows of the longest shard.
+    /// The number of rows in the longest shard.
     pub most: u64,
     /// The number of rows of this shard.
     pub mine: u64,

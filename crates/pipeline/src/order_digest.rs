@@ -424,7 +424,7 @@ impl<'a> KeysOf<'a> {
         }
     }
 
-    /// Returns the number of a row of a block.
+    /// Returns the number of a row in a block.
     #[inline]
     fn of_row(&mut self, block: usize, row: usize) -> u64 {
         if let Some(key) = self.of_run(block, row) {

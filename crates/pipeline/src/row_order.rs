@@ -137,7 +137,7 @@ impl Weights {
         self.ends().last().copied().unwrap_or_default()
     }
 
-    /// The sum of the weights of the first `count` rows.
+    /// The total weight of the first `count` rows.
     fn before(&self, count: u64) -> f64 {
         (count as usize).checked_sub(1).map_or(0.0, |last| self.ends()[last.min(self.ends().len() - 1)])
     }

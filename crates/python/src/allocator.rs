@@ -1,9 +1,9 @@
 //! Settings for jemalloc, the engine's allocator.
 //!
-//! Batches are megabytes large and short-lived, and elements are freed by other threads than those
-//! that allocated them. The C library would return such memory to the system and fault it in again
-//! page by page, which costs more than copying it. But memory kept for later use is not part of a
-//! pipeline's budget, so there must not be much of it.
+//! Batches are large (megabytes) and short-lived, and their elements are often freed on a different
+//! thread from the one that allocated them. The C library would return such memory to the system
+//! and fault it in again page by page, which costs more than copying it. But memory kept for later
+//! use is not part of a pipeline's budget, so there must not be much of it.
 
 use bytemuck::Pod;
 use std::ffi::CStr;
@@ -18,18 +18,17 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 ///   another has freed, except for workers with their own arena ([`use_own_store`]). By default
 ///   there are four arenas for each processor, and each keeps its own pages.
 /// - `dirty_decay_ms`: Unused pages go back to the system within a second.
-/// - `tcache_max`: A thread keeps only small freed pieces for itself. Kept pieces of a few pages
-///   would fragment the free ones and make them useless for large allocations: 8 to 12 % of the
+/// - `tcache_max`: A thread caches only small freed blocks. Cached blocks of a few pages
+///   would fragment the free pages and make them useless for large allocations: 8 to 12 % of the
 ///   memory of a pipeline.
-/// - `oversize_threshold`: Only pieces larger than 256 MiB are returned immediately. By default
+/// - `oversize_threshold`: Only blocks larger than 256 MiB are returned immediately. By default
 ///   that is 8 MiB, counted with free neighbours, and the system would have to map and clear the
-///   pages of each batch of some megabytes again.
+///   pages of each batch of a few megabytes again.
 /// - `thp`: No huge pages, which cost 20 MB and save next to no time.
 ///
 /// The environment variable `_RJEM_MALLOC_CONF` overrides these.
-// SAFETY: the symbol is jemalloc's for this purpose, and nobody else's: `_rjem_` is its prefix in
-// this build. It is read as a pointer to characters that end with a zero; so it is a thin pointer,
-// to an array, and there is one.
+// SAFETY: the symbol is reserved for jemalloc, whose prefix is `_rjem_` in this build. jemalloc reads
+// it as a pointer to a string that ends with a zero, which a thin reference to an array is.
 #[allow(unsafe_code)]
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static CONFIGURATION: &[u8; 85] =

@@ -54,7 +54,7 @@ pub fn failed(failure: &Failure) -> Error {
     let text = without_markup(&chain(failure));
     let text = without_passwords(&text);
     if text.contains("NoSuchBucket") {
-        return Error::new(Code::NotFound, "there is no such bucket. Check the name and the endpoint.");
+        return Error::new(Code::NotFound, "the bucket does not exist. Check the name and the endpoint.");
     }
     let error = Error::new(error, text.trim_end_matches('.'));
     match error.code() {

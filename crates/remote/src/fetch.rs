@@ -14,7 +14,7 @@ use object_store::{GetRange, ObjectStoreExt, PutPayload, WriteMultipart};
 use std::ops::Range;
 use std::path::Path;
 
-/// The number of bytes of a local file to read at a time and send in one request.
+/// The number of bytes to read from a local file at a time and send in one request.
 const UPLOAD_BYTES: usize = 8 << 20;
 const MAX_UPLOADS: usize = 4;
 

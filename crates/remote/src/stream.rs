@@ -202,7 +202,9 @@ impl Ranges {
             self.num_parts = (2 * self.num_parts).min(self.ahead.max_parts);
             self.ask();
         }
-        let Some((range, task)) = self.coming.front_mut() else { return Err(Error::internal("no part is coming")) };
+        let Some((range, task)) = self.coming.front_mut() else {
+            return Err(Error::internal("no part of the file was requested"));
+        };
         match task.wait() {
             Ok(part) => (self.current, self.start) = (part, range.start),
             Err(error) => {

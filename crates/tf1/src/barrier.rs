@@ -78,7 +78,7 @@ impl Barrier {
         Ok(Arc::new(Self { name, ready, state: Mutex::new(state) }))
     }
 
-    /// The number of components of an element.
+    /// The number of components per element.
     pub fn num_components(&self) -> usize {
         self.ready.spec().dtypes.len() - NUM_LEADING
     }

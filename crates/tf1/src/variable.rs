@@ -35,7 +35,7 @@ impl Variable {
         self.get().ok_or_else(|| self.uninitialized())
     }
 
-    /// Replaces the value. If `same_shape`, fails if there is a value with another shape.
+    /// Replaces the value. If `same_shape`, fails if there is a value with a different shape.
     pub fn assign(&self, mut value: Tensor, same_shape: bool) -> Result<()> {
         value.unshare();
         let mut current = self.value.lock();

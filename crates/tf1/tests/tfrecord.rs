@@ -133,7 +133,7 @@ fn flipped_bit_in_the_data_is_reported_past_the_header() {
 #[test]
 fn error_for_a_truncated_file_reports_the_expected_length() {
     let error = damage(|bytes| bytes.truncate(52)).unwrap_err();
-    let expected = "truncated record at 38 (record 2): it claims 5 bytes, past the end of the file (52 bytes). \
+    let expected = "truncated record at 38 (record 2): the header claims 5 bytes, past the end of the file (52 bytes). \
                     The file is cut short; copy it again.";
     assert_eq!(text(&error), expected);
 }
@@ -159,7 +159,7 @@ fn huge_length_with_a_valid_checksum_allocates_nothing() {
         bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
     })
     .unwrap_err();
-    assert!(text(&error).starts_with("truncated record at 0 (record 0): it claims 18446744073709551615 bytes"));
+    assert!(text(&error).starts_with("truncated record at 0 (record 0): the header claims 18446744073709551615 bytes"));
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Header {
 impl<'a> Mp4Box<'a> {
     /// The error for a damaged box.
     pub fn damaged(&self, text: impl Display) -> Error {
-        damaged(format_args!("the box '{}' at byte {} {text}", self.kind.escape_ascii(), self.offset))
+        damaged(format_args!("the '{}' box at byte {} {text}", self.kind.escape_ascii(), self.offset))
     }
 
     /// The fields of the content.
@@ -84,7 +84,7 @@ impl<'a> Mp4Box<'a> {
 
     /// The first box of a type, which must exist.
     pub fn need(&self, kind: &[u8; 4]) -> Result<Self> {
-        self.find(kind)?.ok_or_else(|| self.damaged(format_args!("has no box '{}'", kind.escape_ascii())))
+        self.find(kind)?.ok_or_else(|| self.damaged(format_args!("has no '{}' box", kind.escape_ascii())))
     }
 }
 
@@ -99,7 +99,7 @@ impl<'a> Iterator for Boxes<'a> {
     type Item = Result<Mp4Box<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // QuickTime ends some lists of boxes with a zero of four bytes.
+        // QuickTime ends some lists of boxes with a four-byte zero.
         if self.rest.len() < 8 {
             return None;
         }
@@ -141,38 +141,38 @@ impl<'a> Fields<'a> {
         self.take((count as usize).saturating_mul(size))
     }
 
-    /// Reads a number of one byte.
+    /// Reads a one-byte number.
     pub fn u8(&mut self) -> Result<u8> {
         self.array().map(u8::from_be_bytes)
     }
 
-    /// Reads a number of two bytes.
+    /// Reads a two-byte number.
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Reads a number of four bytes.
+    /// Reads a four-byte number.
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads a signed number of four bytes.
+    /// Reads a signed four-byte number.
     pub fn i32(&mut self) -> Result<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
-    /// Reads a number of eight bytes.
+    /// Reads an eight-byte number.
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// Reads a number of eight bytes if `is_long`, and of four bytes otherwise.
+    /// Reads an eight-byte number if `is_long`, and a four-byte number otherwise.
     pub fn u32_or_u64(&mut self, is_long: bool) -> Result<u64> {
         if is_long { self.u64() } else { self.u32().map(u64::from) }
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let taken = self.take(N)?;
-        taken.try_into().map_err(|_| Error::internal("a slice has another length"))
+        taken.try_into().map_err(|_| Error::internal("a slice has the wrong length"))
     }
 }

@@ -21,7 +21,7 @@ pub struct Edit {
     start: i64,
 }
 
-/// Parses the box `elst`.
+/// Parses the `elst` box.
 pub fn parse(list: &Mp4Box<'_>) -> Result<Vec<Edit>> {
     let (version, _, mut fields) = list.versioned()?;
     let is_long = version == 1;

@@ -23,7 +23,7 @@ pub struct Defaults {
     flags: u32,
 }
 
-/// Parses the box `mvex`.
+/// Parses the `mvex` box.
 pub fn defaults(extension: &Mp4Box<'_>) -> Result<Vec<Defaults>> {
     let mut defaults = Vec::new();
     for child in extension.children() {
@@ -37,7 +37,7 @@ pub fn defaults(extension: &Mp4Box<'_>) -> Result<Vec<Defaults>> {
     Ok(defaults)
 }
 
-/// Adds the samples of a box `moof` to their track.
+/// Adds the samples of a `moof` box to their track.
 pub fn add(fragment: &Mp4Box<'_>, track: &mut Track, defaults: &[Defaults], file_bytes: u64) -> Result<()> {
     // Unless a track's position is stored, it follows the data of the track before it.
     let mut data_end = fragment.offset;
@@ -92,7 +92,7 @@ fn add_part(
     Ok(())
 }
 
-/// Adds the samples of a box `trun`, if it is one of the track.
+/// Adds the samples of a `trun` box, if it is one of the track.
 fn add_run(
     run: &Mp4Box<'_>,
     base: u64,

@@ -73,7 +73,10 @@ impl Video {
     /// Reads the bytes of samples, in decoding order.
     pub fn read_samples(&self, data: &VideoData, samples: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let numbers = samples.clone();
-        let samples = self.samples.get(samples).ok_or_else(|| Error::internal("there are no such samples"))?;
+        let samples = self
+            .samples
+            .get(samples)
+            .ok_or_else(|| Error::internal(format!("samples {numbers:?} are out of range")))?;
         let ranges: Vec<_> = samples.iter().map(Sample::range).collect();
         if let Some((number, range)) = numbers.zip(&ranges).find(|(_, range)| range.end > data.num_bytes()) {
             let frame = self.frames.iter().position(|frame| frame.sample as usize == number);

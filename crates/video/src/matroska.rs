@@ -39,7 +39,7 @@ const TIMESCALE: u32 = 1_000_000_000;
 const DEFAULT_SCALE: u64 = 1_000_000;
 /// The type of video tracks.
 const VIDEO_TRACK: u64 = 1;
-/// The number of bytes of a block before its data, with a track number of up to 8 bytes, and of the
+/// The number of bytes before the data of a block, with a track number of up to 8 bytes, plus the
 /// first byte of the data.
 const BLOCK_HEADER_BYTES: u64 = 8 + 3 + 1;
 
@@ -136,7 +136,7 @@ fn video_track(reader: &mut Reader<'_>, tracks: &Element) -> Result<Option<Track
             continue;
         }
         if is_encoded {
-            return Err(unsupported("the video track is compressed or encrypted once more"));
+            return Err(unsupported("the video track is additionally compressed or encrypted"));
         }
         if is_rotated {
             return Err(unsupported("the video track is rotated, which is only supported in MP4 and MOV files"));

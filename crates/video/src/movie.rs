@@ -28,7 +28,7 @@ pub fn read(data: &VideoData) -> Result<Video> {
         let is_table = matches!(&header.kind, b"moov" | b"moof");
         if is_table && end > num_bytes {
             let kind = header.kind.escape_ascii();
-            let text = format!("the box '{kind}' at byte {offset} ends at byte {end}, past the end of the file");
+            let text = format!("the '{kind}' box at byte {offset} ends at byte {end}, past the end of the file");
             return Err(damaged(format_args!("{text} ({num_bytes} bytes)")));
         }
         if is_table {
@@ -39,17 +39,17 @@ pub fn read(data: &VideoData) -> Result<Video> {
                 Some(movie) if header.kind == *b"moof" => {
                     fragments::add(&table, &mut movie.track, &movie.defaults, num_bytes)?;
                 }
-                None if header.kind == *b"moof" => return Err(table.damaged("comes before the box 'moov'")),
+                None if header.kind == *b"moof" => return Err(table.damaged("comes before the 'moov' box")),
                 movie => *movie = Some(parse(&table, num_bytes)?),
             }
         }
         offset = end.min(num_bytes);
     }
-    let movie = movie.ok_or_else(|| damaged("the file has no box 'moov', so it is cut short or was never finished"))?;
+    let movie = movie.ok_or_else(|| damaged("the file has no 'moov' box, so it is cut short or was never finished"))?;
     finished(movie)
 }
 
-/// Parses the box `moov`.
+/// Parses the `moov` box.
 fn parse(movie: &Mp4Box<'_>, file_bytes: u64) -> Result<Movie> {
     if movie.find(b"cmov")?.is_some() {
         return Err(unsupported("the tables of the movie are compressed"));

@@ -6,7 +6,7 @@ use crate::boxes::{Fields, Mp4Box};
 use crate::unsupported;
 use headrace_engine::error::Result;
 
-/// The length of the fields of a picture's description.
+/// The total length of the fields that describe a picture.
 const FIELDS_BYTES: usize = 78;
 
 /// A codec and the configuration of its decoder.
@@ -56,10 +56,10 @@ pub fn parse(descriptions: &Mp4Box<'_>, number: u32) -> Result<SampleEntry> {
     Ok(SampleEntry { codec, config, width, height })
 }
 
-/// The codec and the configuration in a box `esds`.
+/// The codec and the configuration in a `esds` box.
 fn mpeg4(entry: &Mp4Box<'_>) -> Result<(&'static str, Vec<u8>)> {
     let stream = entry.children_after(FIELDS_BYTES).find(|one| one.as_ref().map_or(true, |one| one.kind == *b"esds"));
-    let stream = stream.ok_or_else(|| entry.damaged("has no box 'esds'"))??;
+    let stream = stream.ok_or_else(|| entry.damaged("has no 'esds' box"))??;
     let (_, _, mut fields) = stream.versioned()?;
     let (tag, _) = descriptor(&mut fields)?;
     if tag == 3 {

@@ -9,7 +9,7 @@ use headrace_engine::error::Result;
 use headrace_engine::tensor::allocate;
 use std::iter::repeat_n;
 
-/// Parses the box `stbl`. Returns the samples, and the number of their description.
+/// Parses the `stbl` box. Returns the samples, and the number of their description.
 pub fn parse(table: &Mp4Box<'_>, file_bytes: u64) -> Result<(Vec<Sample>, u32)> {
     let sizes = sizes(table, file_bytes)?;
     let no_memory = |refusal: allocate::Refusal| refusal.at("the samples of a video");
@@ -21,7 +21,7 @@ pub fn parse(table: &Mp4Box<'_>, file_bytes: u64) -> Result<(Vec<Sample>, u32)> 
     let mut decoded_at: i64 = 0;
     for num_bytes in sizes {
         let duration = durations.next().ok_or_else(|| time_box.damaged("has durations for only some samples"))?;
-        // Files of QuickTime have negative numbers in boxes of version 0.
+        // QuickTime files have negative numbers in boxes of version 0.
         let delay = delays.as_mut().and_then(Iterator::next).unwrap_or(0) as i32;
         let time = decoded_at.saturating_add(i64::from(delay));
         samples.push(Sample { offset: 0, num_bytes, duration, time, is_keyframe: false });
@@ -54,7 +54,7 @@ fn sizes(table: &Mp4Box<'_>, file_bytes: u64) -> Result<Vec<u32>> {
                 4 => count.div_ceil(2) as usize,
                 8 => count as usize,
                 16 => (count as usize).saturating_mul(2),
-                _ => return Err(sizes.damaged(format_args!("has sizes of {bits} bits, expected 4, 8 or 16"))),
+                _ => return Err(sizes.damaged(format_args!("has {bits}-bit sizes, expected 4, 8 or 16"))),
             };
             (count, bits, fields.take(num_bytes)?)
         }
@@ -68,7 +68,7 @@ fn sizes(table: &Mp4Box<'_>, file_bytes: u64) -> Result<Vec<u32>> {
     allocate::collected(count as usize, (0..count as usize).map(size)).map_err(no_memory)
 }
 
-/// The first number of four bytes.
+/// The first four-byte number.
 fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |word| u32::from_be_bytes(*word))
 }

@@ -34,7 +34,7 @@ pub struct Track {
     pub end: i64,
 }
 
-/// Parses the box `trak`. Returns `None` if it is not a video track.
+/// Parses the `trak` box. Returns `None` if it is not a video track.
 pub fn parse(track: &Mp4Box<'_>, file_bytes: u64) -> Result<Option<Track>> {
     let media = track.need(b"mdia")?;
     let (_, _, mut fields) = media.need(b"hdlr")?.versioned()?;

@@ -29,7 +29,7 @@ def check_makes_nodes() -> None:
     """
     if getattr(_thread, "calls_functions", False):
         raise TypeError(
-            "A Python function of a pipeline called an operation of headrace.ops, but such "
+            "A Python function in a pipeline called an operation from headrace.ops, but such "
             "functions receive NumPy values. Mark the function with @native to let the "
             "engine compute its operations, or call NumPy instead."
         )

@@ -88,7 +88,9 @@ def terminal_bar(**options: Any) -> Any:
 
 
 class LoopBar:
-    """The progress of a loop, as lines on stderr: without tqdm, or if stderr is not a terminal.
+    """Prints the progress of a loop to stderr as lines of text.
+
+    Used if tqdm is not installed or stderr is not a terminal.
 
     Args:
         what: A short description of the loop, which may be empty.

@@ -94,8 +94,8 @@ class GraphElements:
 
         Raises:
             TypeError: If the object represents neither.
-            ValueError: If the element belongs to another graph, or the name refers to a tensor or
-                operation that is not allowed.
+            ValueError: If the element belongs to a different graph, or the name refers to a tensor
+                or operation that is not allowed.
             KeyError: If the graph contains nothing with this name.
         """
         if not (allow_tensor or allow_operation):

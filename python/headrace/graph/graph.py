@@ -119,8 +119,9 @@ class Graph(GraphElements):
         Raises:
             RuntimeError: If the graph is finalized.
             TypeError: If an input is not a tensor.
-            ValueError: If an input belongs to another graph or is inside a loop that this operation
-                is not in, the name is invalid, or an integer attribute has more than 64 bits.
+            ValueError: If an input belongs to a different graph or is inside a loop that this
+                operation is not in, the name is invalid, or an integer attribute has more than 64
+                bits.
         """
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
@@ -268,7 +269,7 @@ class Graph(GraphElements):
 
         Raises:
             TypeError: If an item is neither an operation nor a tensor.
-            ValueError: If an item belongs to another graph.
+            ValueError: If an item belongs to a different graph.
         """
         if control_inputs is None:
             return self._thread.control.make_scope(None)

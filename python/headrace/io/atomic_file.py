@@ -65,7 +65,7 @@ class AtomicFile:
             self._file.upload()
 
     def publish(self) -> None:
-        """Gives the file its final name. Nothing can be written afterwards."""
+        """Renames the file to its final name. Nothing can be written afterwards."""
         with _op_errors():
             self._file.publish()
 

@@ -52,8 +52,7 @@ __all__ = [
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
-# The number of letters of a name that its temporary name keeps, because names have at most 255
-# bytes.
+# How many letters of a name its temporary name keeps, because names have at most 255 bytes.
 _TEMPORARY_LETTERS: Final = 50
 
 

@@ -68,7 +68,7 @@ class BackupAndRestore:
     params: Any
 
     def __new__(cls, *_: object, **__: object) -> "BackupAndRestore":
-        """Returns an object that is also a callback of Keras."""
+        """Returns an object that is also a Keras callback."""
         callback = keras_module("BackupAndRestore").callbacks.Callback
         return object.__new__(type(cls.__name__, (cls, callback), {}))
 

@@ -277,8 +277,8 @@ class FeedBatches:
     def state(self) -> dict[str, Any]:
         """Returns all trainers' position after as many batches as this trainer has received.
 
-        The state contains only data that `json` can serialise. Any number of trainers can resume
-        from it, with any number of readers. You can also call this method after `close`.
+        The state contains only data that `json` can serialise. You can resume from it with a
+        different number of trainers or readers. You can also call this method after `close`.
         """
         cursor = self._cursor
         return {

@@ -1,4 +1,4 @@
-"""The open requests of one trainer, in order and limited in bytes."""
+"""The open requests of one trainer, in order. Their total size is limited."""
 
 from collections import deque
 from typing import Final, Generic, TypeVar

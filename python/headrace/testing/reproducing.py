@@ -60,7 +60,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 
 
 def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
-    """Asserts that a pipeline yields identical batches with any number of threads.
+    """Asserts that a pipeline yields identical batches regardless of the number of threads.
 
     Batches are compared byte by byte. The assertion fails, for example, if a Python function uses
     its own random generator.

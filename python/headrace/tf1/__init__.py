@@ -1,4 +1,4 @@
-"""The names of TensorFlow 1.15: `import headrace.tf1 as tf`.
+"""TensorFlow 1.15's names: `import headrace.tf1 as tf`.
 
 Names, argument orders, defaults, return structures and error classes are TensorFlow's. Other
 TensorFlow names raise an AttributeError that suggests a replacement.

@@ -25,7 +25,7 @@ class RandomStates(NamedTuple):
         torch: The state of `torch.default_generator`.
         python: The state of `random`: its version, its words and the next Gaussian number.
         numpy: The state of `numpy.random`: its words, its position and the next Gaussian number,
-            with a flag that is 1 if there is one. None if its generator is of another kind.
+            with a flag that is 1 if there is one. None if its generator is of a different kind.
     """
 
     torch: bytes | None = None

@@ -165,9 +165,9 @@ def test_files_without_texts_are_rejected():
         file.write("on\n")
     Path("g.jsonl").touch()
     for source, words in (
-        ("b", "b: its kind is tfrecord"),
-        ("c.csv", "c.csv: its kind is csv"),
-        ("d.json", "d.json: its kind is text"),
+        ("b", "b: the file's kind is tfrecord"),
+        ("c.csv", "c.csv: the file's kind is csv"),
+        ("d.json", "d.json: the file's kind is text"),
         ("e.jsonl", "e.jsonl"),
         ("f.txt.gz", "Decompress it, or pass --lines"),
         ("g.jsonl", "the files are empty"),
@@ -176,8 +176,8 @@ def test_files_without_texts_are_rejected():
         done = call("tokenize", str(WORDS), source, "out")
         assert (done.exit_code, words in done.stderr) == (1, True), done.stderr
     for tokenizer, words in (
-        ("gone.json", "gone.json: there is no such file"),
-        ("d.json", "d.json: it is not a tokenizer.json"),
+        ("gone.json", "gone.json: no such file"),
+        ("d.json", "d.json: the file is not a tokenizer.json"),
     ):
         done = call("tokenize", tokenizer, "a.jsonl", "out")
         assert (done.exit_code, words in done.stderr) == (1, True), done.stderr

@@ -113,9 +113,9 @@ def test_hub_that_stays_busy_is_an_error(hub):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        (f"hf://{NAME}/nothing.txt", "there is no such file"),
+        (f"hf://{NAME}/nothing.txt", "no such file"),
         (f"hf://{NAME}/nothing*.txt", "no file matches this pattern"),
-        (f"hf://{NAME}@v9/data/*.txt", "there is no such revision"),
+        (f"hf://{NAME}@v9/data/*.txt", "the revision does not exist"),
     ],
 )
 def test_missing_files_are_an_error(hub, url, words):

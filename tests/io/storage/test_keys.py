@@ -100,7 +100,7 @@ def test_directory_markers_are_not_files(s3, bucket):
     directories = [entry.path for entry in storage.entries(f"{bucket}/m") if entry.is_directory]
     assert directories == [f"{bucket}/m/nothing", f"{bucket}/m/sub"]
     assert storage.is_directory(f"{bucket}/m/nothing")
-    with pytest.raises(errors.NotFoundError, match="there is no such file or directory"):
+    with pytest.raises(errors.NotFoundError, match="no such file or directory"):
         texts(f"{bucket}/m/nothing")
 
 

@@ -193,14 +193,16 @@ def test_templates_in_the_configuration_are_read(tmp_path):
     assert as_text(hr.chat(folder, TURNS).tokens) == "a"
     folder = saved_folder(tmp_path / "b", None, {"chat_template": named[0]["template"]})
     assert as_text(hr.chat(folder, TURNS).tokens) == "a"
-    with pytest.raises(hr.errors.NotFoundError, match="there is no chat template 'default'"):
+    with pytest.raises(
+        hr.errors.NotFoundError, match="the tokenizer has no chat template 'default'"
+    ):
         hr.chat(saved_folder(tmp_path / "c", None), TURNS)
 
 
 def test_missing_files_are_reported(tmp_path, folder):
     with pytest.raises(hr.errors.NotFoundError, match="no such folder"):
         hr.chat(tmp_path / "none", TURNS)
-    with pytest.raises(hr.errors.NotFoundError, match=r"tokenizer\.json: there is no such file"):
+    with pytest.raises(hr.errors.NotFoundError, match=r"tokenizer\.json: no such file"):
         hr.chat(tmp_path, TURNS)
     bare = saved_folder(tmp_path / "bare", "{{ bos_token }}" + TEMPLATE)
     (bare / "tokenizer_config.json").unlink()
@@ -208,7 +210,7 @@ def test_missing_files_are_reported(tmp_path, folder):
         hr.chat(bare, TURNS)
     (bare / "tokenizer.json").write_text("{}")
     (bare / "chat_template.jinja").write_text(TEMPLATE)
-    with pytest.raises(hr.errors.InvalidArgumentError, match=r"it is not a tokenizer\.json"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match=r"the file is not a tokenizer\.json"):
         hr.chat(bare, TURNS)
     with pytest.raises(TypeError, match="tokenizer is a object, expected the path"):
         hr.chat(object(), TURNS)
@@ -275,11 +277,13 @@ def test_long_conversations_lose_their_last_turns(folder):
 def test_answers_that_cannot_be_found_are_rejected(tmp_path):
     template = "{% for m in messages %}{{ loop.revindex }}{{ m.content }}{% endfor %}"
     folder = saved_folder(tmp_path, template)
-    with pytest.raises(hr.errors.InvalidArgumentError, match="renders earlier messages in another"):
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="renders earlier messages differently"
+    ):
         hr.chat(folder, TURNS, loss="last")
     with pytest.raises(hr.errors.InvalidArgumentError, match="begins with the assistant"):
         hr.chat(folder, TURNS[2:3], loss="last")
-    with pytest.raises(hr.errors.InvalidArgumentError, match="no message of the assistant"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="no message from the assistant"):
         hr.chat(folder, TURNS[:2], loss="last")
 
 

@@ -99,7 +99,9 @@ def test_error_for_a_damaged_charsmap_names_the_path(files, tmp_path):
 
         return changed(files["map of characters"], tmp_path / "damaged.json", change)
 
-    refused(damage(b"\x08\0"), hr.errors.InvalidArgumentError, r"damaged\.json: it is not a tok")
+    refused(
+        damage(b"\x08\0"), hr.errors.InvalidArgumentError, r"damaged\.json: the file is not a tok"
+    )
     empty = damage(b"\0\0\0\0")
     refused(empty, hr.errors.InvalidArgumentError, r"damaged\.json: the text cannot be tokenized")
 
@@ -155,7 +157,7 @@ def refused(path, error, match, text=b"on"):
 
 
 def test_missing_file_is_an_error_when_the_pipeline_is_defined(tmp_path):
-    refused(tmp_path / "gone.json", hr.errors.NotFoundError, r"gone\.json: there is no such file")
+    refused(tmp_path / "gone.json", hr.errors.NotFoundError, r"gone\.json: no such file")
     refused("gpt2", hr.errors.NotFoundError, "hub is not a path")
     with pytest.raises(hr.errors.FailedPreconditionError, match=r"this is a directory, expected"):
         tokenized(tmp_path, ["on"])
@@ -170,7 +172,9 @@ def test_missing_file_is_an_error_when_the_pipeline_is_defined(tmp_path):
 def test_error_for_a_non_tokenizer_file_names_its_path(tmp_path, content):
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    refused(path, hr.errors.InvalidArgumentError, r"other\.json: it is not a tokenizer\.json: .+")
+    refused(
+        path, hr.errors.InvalidArgumentError, r"other\.json: the file is not a tokenizer\.json: .+"
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,7 @@ def test_error_for_a_non_tokenizer_file_names_its_path(tmp_path, content):
 def test_error_names_the_format_of_a_wrong_file(tmp_path, content, what):
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    refused(path, hr.errors.InvalidArgumentError, rf"other\.json: it is {what}")
+    refused(path, hr.errors.InvalidArgumentError, rf"other\.json: the file is {what}")
 
 
 def test_dropout_is_rejected(files, tmp_path):

@@ -69,8 +69,8 @@ def test_error_for_a_damaged_commit_suggests_a_remedy(journal):
     with pytest.raises(DataLossError) as raised:
         rows_of(journal)
     assert str(raised.value).startswith(
-        f"{segment}: commit 3 at byte 248 is damaged: its rows have a wrong checksum. Restore the "
-        "file from a copy, or continue with a new journal."
+        f"{segment}: commit 3 at byte 248 is damaged: the checksum of the rows does not match. "
+        "Restore the file from a copy, or continue with a new journal."
     )
 
 

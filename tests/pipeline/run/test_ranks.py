@@ -175,7 +175,7 @@ def test_shard_inside_a_part_requires_the_same_count_and_index(combine):
 
     message = (
         r"stage \d of part 0 of stage 0.* is shard\(0, {}\), but it was shard\(0, 4\) when "
-        r"the state was saved\. Resume with the same shard\. A state works with another shard "
+        r"the state was saved\. Resume with the same shard\. A state works with a different shard "
         "only if shard is not in a part of mix, concat or zip"
     )
     steps, states = steps_of(pipeline(0, 4))

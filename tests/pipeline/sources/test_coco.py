@@ -100,7 +100,7 @@ def test_ragged_batches_hold_all_objects(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"annotations": None}, r"boxes.json: there is no list 'annotations'"),
+        ({"annotations": None}, r"boxes.json: the list 'annotations' is missing"),
         ({"images": []}, r"boxes.json: 'images' is empty"),
         ({"images": [{"id": 1}]}, r"boxes.json: images\[0\]: id is 1 and file_name is None"),
         ({"images": [{"id": 1, "file_name": "b.jpg"}] * 2}, r"images\[1\]: the id 1 occurs twice"),

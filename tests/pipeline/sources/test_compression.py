@@ -268,7 +268,7 @@ def test_error_names_an_unsupported_format(tmp_path, name, data, what):
         hp.json_lines(path),
         hp.webdataset(path),
     ):
-        with pytest.raises(errors.InvalidArgumentError, match=f"{path}: it is {what}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"{path}: the file is {what}"):
             list(pipeline)
     # A text may have such a name.
     path.write_bytes(b"one\n")

@@ -120,7 +120,7 @@ def test_types_of_some_columns_can_be_set(written):
     assert rows(pipeline) == [("01", "2", 3), ("4", "5", 6)]
     with pytest.raises(
         ValueError,
-        match=r"a type for 'd', but there is no such column. The columns are 'a', 'b', 'c'",
+        match=r"a type for 'd', which is not a column. The columns are 'a', 'b', 'c'",
     ):
         rows(hp.csv(files, dtypes={"d": str}))
     with pytest.raises(
@@ -212,9 +212,7 @@ def test_names_are_checked_once_the_columns_are_inferred(written):
     pipeline = hp.csv(written("a\n1\n")).select("b")
     with pytest.raises(ValueError, match="there is no component 'b', expected one of 'a'"):
         list(pipeline)
-    with pytest.raises(
-        ValueError, match="defaults has a value for 'b', but there is no such column"
-    ):
+    with pytest.raises(ValueError, match="defaults has a value for 'b', which is not a column"):
         list(hp.csv(written("a\n1\n"), defaults={"b": 3}))
 
 
@@ -284,7 +282,7 @@ def test_error_follows_the_preceding_batches(written):
         (
             {"columns": {"a": int}, "defaults": {"b": 1}},
             ValueError,
-            "a value for 'b', but there is no such column",
+            "a value for 'b', which is not a column",
         ),
         ({"columns": {"a": int}, "defaults": {"a": 1.5}}, ValueError, "default of 'a' is 1.5"),
         ({"columns": {"a": np.int8}, "defaults": {"a": 300}}, ValueError, "default of 'a' is 300"),

@@ -235,7 +235,7 @@ def test_changed_mix_has_no_digest():
     state = state_of(two(weights=[1, 1]).batch(8))
     batches = two(weights=[1, 9]).batch(8).resume(state, allow={"weights"})
     next(batches)
-    with pytest.raises(errors.FailedPreconditionError, match="other parts or weights"):
+    with pytest.raises(errors.FailedPreconditionError, match="different parts or weights"):
         batches.digest()
     again = two(weights=[1, 9]).batch(8).resume(batches.state())
     assert next(again)["n"].tolist() == next(batches)["n"].tolist()

@@ -51,7 +51,7 @@ def test_listed_images_have_their_objects(voc, items_of):
 def test_classes_can_be_chosen(voc):
     assert next(iter(hr.pascal_voc(voc, classes=["cat", "dog"])))["labels"].tolist() == [1, 0]
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"2008_2.xml: object 0: its name is 'dog', which is not"
+        errors.InvalidArgumentError, match=r"2008_2.xml: object 0: the name is 'dog', which is not"
     ):
         iter(hr.pascal_voc(voc, classes=["cat"]))
     with pytest.raises(TypeError, match="classes is 'cat', expected a list"):

@@ -80,7 +80,7 @@ def test_compressed_file_is_not_read_as_raw_records(tmp_path, stage):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"abcdef"))
     pipeline = hp.fixed_length_records(path, 1, compression=None)
-    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: its name and first bytes "):
+    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: the name and the first bytes "):
         list(stage(pipeline))
     assert [row["record"] for row in hp.fixed_length_records(path, 3)] == [b"abc", b"def"]
 
@@ -112,7 +112,7 @@ def test_existing_path_is_not_a_pattern(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("nothing*", "no file matches this pattern"), ("nothing", "there is no such file")],
+    [("nothing*", "no file matches this pattern"), ("nothing", "no such file")],
 )
 def test_missing_files_are_an_error_when_iteration_starts(tmp_path, name, what):
     pipeline = hp.tfrecords(tmp_path / name)

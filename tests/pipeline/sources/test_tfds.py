@@ -511,7 +511,9 @@ def test_error_for_missing_metadata_names_the_versions(toy, tmp_path):
     with pytest.raises(errors.NotFoundError, match=r"there is no features.json"):
         list(hr.tfds(toy, "test"))
     (toy / "dataset_info.json").write_text("{")
-    with pytest.raises(errors.InvalidArgumentError, match=r"dataset_info.json: it is not valid JS"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"dataset_info.json: the file is not valid JS"
+    ):
         list(hr.tfds(toy))
     (toy / "dataset_info.json").write_text('{"name": "toy", "splits": [{"name": "train"}]}')
     with pytest.raises(errors.InvalidArgumentError, match=r"the split 'train' has no shardLengths"):

@@ -252,11 +252,11 @@ def test_dtype_that_contradicts_the_file_is_an_error(tmp_path):
     write_datatrove(tmp_path / "c.ds", DOCUMENTS)
     for name, actual in (("a.npy", "int32"), ("b.bin", "uint16"), ("c.ds", "uint16")):
         with pytest.raises(
-            errors.InvalidArgumentError, match=f"{name}: its tokens are {actual}.*int64"
+            errors.InvalidArgumentError, match=f"{name}: the tokens are {actual}.*int64"
         ):
             next(iter(hr.tokens(tmp_path / name, 5, np.int64)))
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"b\.bin: its tokens are uint16, expected int32"
+        errors.InvalidArgumentError, match=r"b\.bin: the tokens are uint16, expected int32"
     ):
         next(iter(hr.tokens(tmp_path, 5)))
 
@@ -355,10 +355,13 @@ def set_number(at, form, value):
         (set_number(0, "<B", 88), "does not start with MMIDIDX"),
         (set_number(9, "<Q", 2), "version 2, expected 1"),
         (set_number(17, "<B", 6), "the type 6"),
-        (set_number(18, "<Q", 7), r"it has 162 bytes, expected 174 for 7 sequences"),
+        (set_number(18, "<Q", 7), r"the file has 162 bytes, expected 174 for 7 sequences"),
         (set_number(18, "<Q", 2**63), "more than a file can have"),
-        (lambda data: data.append(0), r"it has 163 bytes, expected 162"),
-        (lambda data: data.__delitem__(slice(20, None)), r"it has 20 bytes, expected at least 34"),
+        (lambda data: data.append(0), r"the file has 163 bytes, expected 162"),
+        (
+            lambda data: data.__delitem__(slice(20, None)),
+            r"the file has 20 bytes, expected at least 34",
+        ),
         (set_number(34 + 4 * 5, "<i", -3), "sequence 5 has -3 tokens"),
         (set_number(34 + 4 * 6 + 8 * 2, "<q", 8), "sequence 2 begins at byte 8, expected 70"),
         (set_number(34 + 4 * 6 + 8 * 6 + 8 * 3, "<q", 1), "not in order"),
@@ -404,7 +407,7 @@ def test_unsorted_datatrove_index_is_an_error(tmp_path):
     ("array", "words"),
     [
         (np.zeros((3, 4), np.int32), "shape .*expected one axis"),
-        (np.zeros(9, np.float32), "its array is float32, expected integers"),
+        (np.zeros(9, np.float32), "the array is float32, expected integers"),
         (np.zeros(9, ">i4"), "big-endian"),
     ],
 )

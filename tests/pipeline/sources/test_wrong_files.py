@@ -41,9 +41,9 @@ def lines(path):
 def test_error_names_the_format_of_a_non_text_file(path, data, what):
     path.write_bytes(data)
     for pipeline in (*tables(path), *lines(path)):
-        with pytest.raises(errors.InvalidArgumentError, match=f"a: it is {what}"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"a: the file is {what}"):
             list(pipeline)
-    with pytest.raises(errors.OpError, match=rf"(I|i)t is {what}"):
+    with pytest.raises(errors.OpError, match=rf"(It|the file) is {what}"):
         list(hr.tfrecords(path))
 
 
@@ -64,7 +64,7 @@ def test_html_page_is_rejected_as_a_table_or_records(path, data):
 @pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\r", b'{"a": 1}\r{"a": 2}'])
 def test_carriage_return_only_line_ends_are_rejected(path, data):
     path.write_bytes(data)
-    text = r"a: its lines end with only \\r, expected \\n or \\r\\n\. Convert it"
+    text = r"a: the lines end with only \\r, expected \\n or \\r\\n\. Convert it"
     for pipeline in (*tables(path), *lines(path)):
         with pytest.raises(errors.InvalidArgumentError, match=text):
             list(pipeline)
@@ -140,7 +140,7 @@ def test_parquet_errors_name_the_actual_format(path, data, what):
 def test_truncated_parquet_file_is_recognised(path):
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(
-        errors.DataLossError, match=r"do not end with the Parquet marker .* cut short"
+        errors.DataLossError, match=r"does not end with the Parquet marker .* cut short"
     ):
         list(hr.parquet(path))
 

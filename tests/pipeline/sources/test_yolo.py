@@ -78,9 +78,9 @@ def test_class_names_limit_the_labels(farm):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1 0.5 0.5 0.1", "line 2: it has 4 values, expected 5"),
-        ("1 0.5 0.5 0.1 0.1 0.3 0.2", "line 2: it has 7 values, expected 5: .* Polygons"),
-        ("1 0.5 x 0.1 0.2", "line 2: it is '1 0.5 x 0.1 0.2', expected an integer"),
+        ("1 0.5 0.5 0.1", "line 2: the line has 4 values, expected 5"),
+        ("1 0.5 0.5 0.1 0.1 0.3 0.2", "line 2: the line has 7 values, expected 5: .* Polygons"),
+        ("1 0.5 x 0.1 0.2", "line 2: the line is '1 0.5 x 0.1 0.2', expected an integer"),
         ("-1 0.5 0.5 0.1 0.2", "line 2: the class is -1, expected at least 0"),
         ("1 50 60 10 20", "line 2: the box is .* expected fractions of the image"),
         ("1 0.5 0.5 -0.1 0.2", r"line 2: the box is \(0.5, 0.5, -0.1, 0.2\), expected finite"),

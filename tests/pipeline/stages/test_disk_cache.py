@@ -216,7 +216,7 @@ def test_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, 
         assert numbers(numbered(lines).cache(directory)) == [7, 8]
     assert len(kept(directory)) == 1
     assert kept(directory) != [old]
-    assert "its source files have changed; it is deleted" in caplog.text
+    assert "the source files have changed; the cache file is deleted" in caplog.text
 
 
 @pytest.mark.parametrize("place", [3, 12, 66, -60, -30, -3])

@@ -376,7 +376,7 @@ def test_random_access_errors_mention_sample(tmp_path):
         ),
         (
             lines.cache(tmp_path / "cache", bytes=1),
-            r"it needs all examples of cache\(directory=\.\.\.\), but they are not stored\. .* "
+            r"all examples of cache\(directory=\.\.\.\) are needed, but they are not stored\. .* "
             r"Write sample\(\.\.\.\) before cache\(\.\.\.\)\.",
         ),
     ]:

@@ -282,7 +282,8 @@ def test_non_text_file_is_rejected_whichever_piece_comes_first(tmp_path):
         with (
             iter(shuffled.epoch(epoch)) as batches,
             pytest.raises(
-                hr.errors.InvalidArgumentError, match=r"a\.csv: it is an HTML page, expected lines"
+                hr.errors.InvalidArgumentError,
+                match=r"a\.csv: the file is an HTML page, expected lines",
             ),
         ):
             next(batches)

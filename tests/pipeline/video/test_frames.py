@@ -222,7 +222,7 @@ def test_truncated_tables_are_rejected(tmp_path):
     path = written(tmp_path, "B-frames")
     data = Path(path).read_bytes()
     Path(path).write_bytes(data[:-100])
-    with pytest.raises(DataLossError, match=r"a\.mp4: the box 'moov' at byte \d+ ends at byte"):
+    with pytest.raises(DataLossError, match=r"a\.mp4: the 'moov' box at byte \d+ ends at byte"):
         frames(path, indices=[0])
 
 
@@ -233,7 +233,7 @@ def test_error_for_a_wrong_box_size_names_the_box(tmp_path):
     )
     change(path, start + 4, struct.pack(">I", 1 << 20))
     with pytest.raises(
-        DataLossError, match=r"a\.mp4: the box 'stts' at byte \d+ has \d+ bytes, which are too few"
+        DataLossError, match=r"a\.mp4: the 'stts' box at byte \d+ has \d+ bytes, which are too few"
     ):
         frames(path, indices=[0])
 

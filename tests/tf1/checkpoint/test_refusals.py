@@ -204,7 +204,7 @@ def another_graph(path, change):
 )
 def test_checkpoint_of_a_different_graph_is_rejected(tmp_path, saved, change, words):
     lines = another_graph(tmp_path / "lines.txt", change)
-    check_unchanged(lines, saved, tf.errors.InvalidArgumentError, "another graph", *words)
+    check_unchanged(lines, saved, tf.errors.InvalidArgumentError, "a different graph", *words)
 
 
 def make_queue(**changes):

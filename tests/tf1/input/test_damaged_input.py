@@ -83,7 +83,7 @@ def test_error_for_a_truncated_file_names_record_and_offset(path):
     assert isinstance(error, tf.errors.DataLossError)
     length = size // NUM_RECORDS - 16
     assert error.message.startswith(
-        f"{path}: truncated record at {offset} (record 19): it claims {length} bytes, "
+        f"{path}: truncated record at {offset} (record 19): the header claims {length} bytes, "
         f"past the end of the file ({size - 10} bytes). The file is cut short; copy it again."
     )
     assert error.op.type == "ReaderReadV2"
@@ -274,7 +274,7 @@ def test_huge_length_is_rejected_without_allocating_memory(tmp_path):
     data[8:12] = struct.pack("<I", masked_crc32c(bytes(data[:8])))
     path.write_bytes(data)
     _, error = train_on([path])
-    assert f"it claims {2**62} bytes, past the end of the file" in error.message
+    assert f"the header claims {2**62} bytes, past the end of the file" in error.message
 
 
 def masked_crc32c(data):

@@ -231,7 +231,7 @@ def test_end_of_the_input_has_no_cause_if_another_pipeline_failed(thread_errors)
     assert elements == [0, 1, 2]
     assert end.__cause__ is None
     assert failure.__cause__ is thread_errors[0]
-    assert "It is in no collection of variables: run its own initializer" in str(failure)
+    assert "It is not in any collection of variables: run its own initializer" in str(failure)
 
 
 def test_join_without_a_stop_logs_the_missing_stop(coord, monkeypatch, caplog):

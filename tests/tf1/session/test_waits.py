@@ -355,7 +355,7 @@ def test_ctrl_c_has_the_runner_error_as_its_cause(thread_errors):
     [
         (["local_variables"], "It is a local variable: run tf.local_variables_initializer()"),
         (None, "It is a global variable: run tf.global_variables_initializer() before anything"),
-        ([], "It is in no collection of variables: run its own initializer first."),
+        ([], "It is not in any collection of variables: run its own initializer first."),
     ],
 )
 def test_error_for_an_uninitialized_variable_names_its_initializer(collections, remedy):

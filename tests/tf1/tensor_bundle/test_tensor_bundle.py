@@ -242,7 +242,7 @@ def test_error_names_a_missing_directory(tmp_path):
 
 
 def test_error_names_a_missing_checkpoint(prefix):
-    with pytest.raises(NotFoundError, match=r"model.ckpt-7.index: there is no such file"):
+    with pytest.raises(NotFoundError, match=r"model.ckpt-7.index: no such file"):
         BundleReader(prefix)
 
 
@@ -262,7 +262,7 @@ def test_error_names_an_unreadable_file(prefix):
 def test_error_names_a_missing_data_file(tensorflow_prefix):
     data_path(tensorflow_prefix).unlink()
     reader = BundleReader(tensorflow_prefix)
-    with pytest.raises(NotFoundError, match=r"data-00000-of-00001: there is no such file"):
+    with pytest.raises(NotFoundError, match=r"data-00000-of-00001: no such file"):
         reader.read("bias")
 
 

@@ -99,7 +99,7 @@ impl AtomicFile {
         Ok((Self { target: Target::Path(path), temporary: None }, Output::new(WrittenFile::new(file))))
     }
 
-    /// Gives the file the mode of another local file. Nothing may have been written yet.
+    /// Copies the mode of another local file. Nothing may have been written yet.
     pub fn keep_mode_of(&self, other: &FileName) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) if other.url().is_none() => {

@@ -278,7 +278,7 @@ mod tests {
             }
         }
         let error = Deflate::new(io::sink(), Compression::Zlib, at_level(10)).map(drop).unwrap_err();
-        assert_eq!(error.message(), "compression_level 10, expected -1 to 9");
+        assert_eq!(error.message(), "compression_level is 10, expected -1 to 9");
     }
 
     #[test]
@@ -405,7 +405,10 @@ mod tests {
         for flush_mode in [-1, 4, 6] {
             let options = DeflateOptions { flush_mode: Some(flush_mode), ..DeflateOptions::default() };
             let error = Deflate::new(io::sink(), Compression::Zlib, options).map(drop).unwrap_err();
-            assert!(error.message().starts_with(&format!("flush_mode {flush_mode}, expected 0 to 3 or 5")), "{error}");
+            assert!(
+                error.message().starts_with(&format!("flush_mode is {flush_mode}, expected 0 to 3 or 5")),
+                "{error}"
+            );
             assert!(Deflate::new(io::sink(), Compression::None, options).is_ok());
         }
     }
@@ -455,16 +458,16 @@ mod tests {
         ] {
             for bits in wrong {
                 let error = text(compression, DeflateOptions { window_bits: Some(bits), ..default });
-                assert!(error.contains(&format!("window_bits {bits}, expected {range}")), "{error}");
+                assert!(error.contains(&format!("window_bits is {bits}, expected {range}")), "{error}");
             }
         }
         for (options, expected) in [
-            (DeflateOptions { mem_level: Some(0), ..default }, "mem_level 0, expected 1 to 9"),
-            (DeflateOptions { mem_level: Some(10), ..default }, "mem_level 10, expected 1 to 9"),
-            (DeflateOptions { strategy: Some(5), ..default }, "compression_strategy 5, expected 0 to 4"),
-            (DeflateOptions { strategy: Some(-1), ..default }, "compression_strategy -1, expected 0 to 4"),
-            (DeflateOptions { method: Some(0), ..default }, "compression_method 0, expected 8"),
-            (DeflateOptions { flush_bytes: Some(-1), ..default }, "input_buffer_size -1, expected at least 0"),
+            (DeflateOptions { mem_level: Some(0), ..default }, "mem_level is 0, expected 1 to 9"),
+            (DeflateOptions { mem_level: Some(10), ..default }, "mem_level is 10, expected 1 to 9"),
+            (DeflateOptions { strategy: Some(5), ..default }, "compression_strategy is 5, expected 0 to 4"),
+            (DeflateOptions { strategy: Some(-1), ..default }, "compression_strategy is -1, expected 0 to 4"),
+            (DeflateOptions { method: Some(0), ..default }, "compression_method is 0, expected 8"),
+            (DeflateOptions { flush_bytes: Some(-1), ..default }, "input_buffer_size is -1, expected at least 0"),
         ] {
             assert!(text(Compression::Gzip, options).contains(expected), "{expected}");
             assert!(Deflate::new(io::sink(), Compression::None, options).is_ok());

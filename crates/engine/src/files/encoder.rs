@@ -64,7 +64,7 @@ impl DeflateOptions {
             None => Ok(most as i32),
             Some(bits) if (least..=most).contains(&bits) => Ok(bits as i32),
             Some(bits) => {
-                Err(Error::invalid_argument(format!("window_bits {bits}, expected {least} to {most} for {name}"))
+                Err(Error::invalid_argument(format!("window_bits is {bits}, expected {least} to {most} for {name}"))
                     .with_remedy("zlib adds 16 to window_bits for gzip files."))
             }
         }
@@ -73,7 +73,7 @@ impl DeflateOptions {
     fn interval(self) -> Result<Option<(DeflateFlush, u64)>> {
         let bytes = self.flush_bytes.unwrap_or(0);
         let bytes = u64::try_from(bytes)
-            .map_err(|_| Error::invalid_argument(format!("input_buffer_size {bytes}, expected at least 0")))?;
+            .map_err(|_| Error::invalid_argument(format!("input_buffer_size is {bytes}, expected at least 0")))?;
         let mode = match self.flush_mode {
             None | Some(0) => return Ok(None),
             Some(1) => DeflateFlush::PartialFlush,
@@ -82,7 +82,7 @@ impl DeflateOptions {
             Some(5) => DeflateFlush::Block,
             Some(mode) => {
                 return Err(Error::invalid_argument(format!(
-                    "flush_mode {mode}, expected 0 to 3 or 5: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, \
+                    "flush_mode is {mode}, expected 0 to 3 or 5: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, \
                      Z_FULL_FLUSH or Z_BLOCK"
                 ))
                 .with_remedy("Other modes end the stream, so later records would be lost."));
@@ -97,7 +97,7 @@ fn in_range(name: &str, value: Option<i64>, least: i64, most: i64) -> Result<Opt
     match value {
         Some(value) if !(least..=most).contains(&value) => {
             let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            Err(Error::invalid_argument(format!("{name} {value}, expected {range}")))
+            Err(Error::invalid_argument(format!("{name} is {value}, expected {range}")))
         }
         value => Ok(value.map(|value| value as i32)),
     }

@@ -89,7 +89,7 @@ impl FileName {
     }
 
     /// Starts opening a remote file that will be read from start to end, without waiting. Returns
-    /// `None` for a local one.
+    /// `None` for a local file.
     pub fn begin(&self, ahead: &Ahead) -> Option<OpeningStream> {
         match &self.location {
             Location::Local | Location::At(_) => None,

@@ -42,8 +42,8 @@ impl<'a> OpeningFile<'a> {
             return Ok((Positioned(Kind::Remote(member.parts(self.cache))), member.status()));
         }
         let irregular = || {
-            let text = "its records cannot be accessed at random, because it can only be read from the start. Copy it \
-                        to a regular file";
+            let text = "the file can only be read from the start, so its records cannot be accessed at random. Copy \
+                        it to a regular file";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };
         if let Some(remote) = self.remote {
@@ -62,8 +62,8 @@ impl Positioned {
         matches!(self.0, Kind::Remote(_))
     }
 
-    /// The current status of a local file, or `None` for a remote one, which does not change while
-    /// it is open.
+    /// The current status of a local file. Returns `None` for a remote file, whose status does not
+    /// change while it is open.
     pub fn status(&self) -> io::Result<Option<Status>> {
         match &self.0 {
             Kind::Local(file) => file.metadata().map(|metadata| Some(input::status(&metadata))),
@@ -71,7 +71,7 @@ impl Positioned {
         }
     }
 
-    /// Starts reading ranges of a remote file, without waiting. Returns `None` for a local one.
+    /// Starts reading ranges of a remote file, without waiting. Returns `None` for a local file.
     pub fn begin(&self, ranges: impl Iterator<Item = Range<u64>>) -> Option<Box<dyn Coming>> {
         match &self.0 {
             Kind::Remote(parts) => Some(parts.begin(ranges.collect())),

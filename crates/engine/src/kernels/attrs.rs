@@ -36,7 +36,7 @@ impl Attrs {
         self.0.insert(name.into(), value);
     }
 
-    /// Returns a bool. Fails if the attribute is missing or has another type.
+    /// Returns a bool. Fails if the attribute is missing or has the wrong type.
     pub fn bool(&self, name: &str) -> Result<bool> {
         match self.get(name)? {
             Attr::Bool(value) => Ok(*value),
@@ -44,7 +44,7 @@ impl Attrs {
         }
     }
 
-    /// Returns an integer. Fails if the attribute is missing or has another type.
+    /// Returns an integer. Fails if the attribute is missing or has the wrong type.
     pub fn int(&self, name: &str) -> Result<i64> {
         match self.get(name)? {
             Attr::Int(value) => Ok(*value),
@@ -61,7 +61,7 @@ impl Attrs {
         }
     }
 
-    /// Returns a string. Fails if the attribute is missing or has another type.
+    /// Returns a string. Fails if the attribute is missing or has the wrong type.
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),
@@ -78,7 +78,7 @@ impl Attrs {
         }
     }
 
-    /// Returns a dtype. Fails if the attribute is missing or has another type.
+    /// Returns a dtype. Fails if the attribute is missing or has the wrong type.
     pub fn dtype(&self, name: &str) -> Result<DType> {
         match self.get(name)? {
             Attr::DType(value) => Ok(*value),
@@ -87,7 +87,7 @@ impl Attrs {
     }
 
     /// Returns a shape, or `None` for an unknown rank. Fails if the attribute is missing or has
-    /// another type.
+    /// the wrong type.
     pub fn shape(&self, name: &str) -> Result<Option<&PartialShape>> {
         match self.get(name)? {
             Attr::Shape(value) => Ok(value.as_ref()),

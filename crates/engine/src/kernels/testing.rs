@@ -27,7 +27,7 @@ pub fn run_one(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Tensor> {
     let mut outputs = run(kernel, inputs)?;
     match (outputs.pop(), outputs.is_empty()) {
         (Some(output), true) => Ok(output),
-        _ => Err(Error::internal("a kernel of one output has another number of them")),
+        _ => Err(Error::internal("a kernel did not return exactly one output")),
     }
 }
 

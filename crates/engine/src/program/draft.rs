@@ -45,7 +45,7 @@ impl Draft {
         })
     }
 
-    /// The number of readers of each slot: nodes, guards and fetches.
+    /// The number of readers per slot: nodes, guards and fetches.
     pub fn num_readers(&self) -> Vec<usize> {
         #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut num_readers = vec![0; self.initial.len()];

@@ -60,8 +60,8 @@ enum Data {
 }
 
 impl Tensor {
-    /// Creates a tensor from `values` in row-major order. Fails if the shape has another number of
-    /// elements.
+    /// Creates a tensor from `values` in row-major order. Fails if the shape has a different number
+    /// of elements.
     pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
@@ -95,7 +95,7 @@ impl Tensor {
             return Err(Error::internal("a string tensor cannot be built from one run of bytes"));
         }
         if Some(bytes.len()) != shape.checked_num_elements()?.checked_mul(dtype.size()) {
-            return Err(Error::internal(format!("{} bytes for {dtype} of shape {shape}", bytes.len())));
+            return Err(Error::internal(format!("got {} bytes for a {dtype} tensor of shape {shape}", bytes.len())));
         }
         let data = match inline(&bytes) {
             Some(data) => data,
@@ -126,8 +126,8 @@ impl Tensor {
         Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
     }
 
-    /// Creates a tensor from strings in row-major order. Fails if the shape has another number of
-    /// elements.
+    /// Creates a tensor from strings in row-major order. Fails if the shape has a different number
+    /// of elements.
     pub fn strings(shape: Shape, values: Vec<Bytes>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = match <[Bytes; 1]>::try_from(values) {
@@ -178,7 +178,7 @@ impl Tensor {
     /// The elements of a numeric tensor. Fails if their type is not `T`.
     pub fn values<T: Numeric>(&self) -> Result<&[T]> {
         if self.dtype != T::DTYPE {
-            return Err(Error::internal(format!("{} tensor read as {}", self.dtype, T::DTYPE)));
+            return Err(Error::internal(format!("a {} tensor was read as {}", self.dtype, T::DTYPE)));
         }
         Ok(bytemuck::cast_slice(self.stored()?))
     }
@@ -299,7 +299,7 @@ impl Tensor {
         }
     }
 
-    /// Returns the same elements in another shape with the same number of elements.
+    /// Returns the same elements in a different shape with the same number of elements.
     pub fn reshaped(mut self, shape: Shape) -> Result<Self> {
         self.set_shape(shape)?;
         Ok(self)
@@ -312,10 +312,10 @@ impl Tensor {
         Ok(())
     }
 
-    /// Reinterprets the same bytes as elements of another dtype of equal size.
+    /// Reinterprets the same bytes as elements of a different dtype of equal size.
     pub fn with_dtype(self, dtype: DType) -> Result<Self> {
         if dtype.size() != self.dtype.size() || (dtype == DType::String) != (self.dtype == DType::String) {
-            return Err(Error::internal(format!("{} bytes viewed as {dtype}", self.dtype)));
+            return Err(Error::internal(format!("{} bytes cannot be viewed as {dtype}", self.dtype)));
         }
         Ok(Self { dtype, ..self })
     }
@@ -353,7 +353,7 @@ impl PartialEq for Tensor {
 fn check_length(shape: &Shape, length: usize) -> Result<()> {
     match shape.checked_num_elements()? == length {
         true => Ok(()),
-        false => Err(Error::internal(format!("{length} elements for shape {shape}"))),
+        false => Err(Error::internal(format!("got {length} elements for shape {shape}"))),
     }
 }
 

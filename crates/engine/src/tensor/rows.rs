@@ -39,7 +39,7 @@ impl Tensor {
         let length = shape.num_elements();
         let elements = index * length..(index + 1) * length;
         if self.shape.first().is_none_or(|rows| index >= *rows) {
-            return Err(Error::internal(format!("row {index} of shape {}", self.shape)));
+            return Err(Error::internal(format!("row {index} is out of range for shape {}", self.shape)));
         }
         if self.dtype == DType::String {
             let mut row = match &self.string_values()[elements] {
@@ -144,7 +144,10 @@ impl Tensor {
             || shape.len() != self.shape.len()
             || !begin.iter().zip(shape.iter()).zip(self.shape.iter()).all(fits)
         {
-            return Err(Error::internal(format!("a window of {shape} at {begin:?} in {}", self.shape)));
+            return Err(Error::internal(format!(
+                "a window of {shape} at {begin:?} is outside a tensor of shape {}",
+                self.shape
+            )));
         }
         let steps = steps_of(&self.shape);
         let start = begin.iter().zip(&steps).map(|(begin, step)| *begin as isize * step).sum();
@@ -241,7 +244,7 @@ mod tests {
         let rows = whole.window(&[1, 0, 0], Shape::new(&[1, 3, 4])).unwrap();
         assert_eq!(rows.values::<i32>().unwrap(), (12..24).collect::<Vec<_>>());
         let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
-        assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] in [2,3,4]");
+        assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] is outside a tensor of shape [2,3,4]");
     }
 
     #[test]

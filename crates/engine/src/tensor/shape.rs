@@ -34,7 +34,8 @@ impl Shape {
         Self(SmallVec::from_slice(dims))
     }
 
-    /// The number of elements of a shape that was checked with [`Shape::checked_num_elements`].
+    /// The number of elements. The shape must have been checked with
+    /// [`Shape::checked_num_elements`].
     pub fn num_elements(&self) -> usize {
         self.0.iter().product()
     }

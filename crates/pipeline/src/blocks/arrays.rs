@@ -47,7 +47,10 @@ impl Arrays {
     pub fn new(arrays: Vec<Array>) -> Result<Self> {
         let len = arrays.first().map_or(0, Array::len);
         match arrays.iter().find(|array| array.len() != len) {
-            Some(other) => Err(Error::internal(format!("arrays of {len} and of {} rows", other.len()))),
+            Some(other) => Err(Error::internal(format!(
+                "the arrays have {len} and {} rows, expected the same number",
+                other.len()
+            ))),
             None => {
                 let numbering = Numbering { word: "row", first: 0 };
                 let file_provenance = Arc::new(FileProvenance::new(FileName::new("arrays"), numbering, 0));

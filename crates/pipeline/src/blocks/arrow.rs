@@ -1,6 +1,6 @@
 //! Strings in Apache Arrow's layout: one buffer of bytes, and the offset of each string.
 //!
-//! Source: the "Variable-size Binary Layout" of Arrow's columnar format, with offsets of 64 bits.
+//! Source: the "Variable-size Binary Layout" of Arrow's columnar format, with 64-bit offsets.
 
 use crate::blocks::column::{Column, Text};
 use bytes::Bytes;
@@ -34,7 +34,7 @@ impl Strings {
         }
     }
 
-    /// Converts a text. Contiguous strings, such as those of a batch, are not copied.
+    /// Converts a text. Contiguous strings, such as the strings of a batch, are not copied.
     fn of_text(text: &Text) -> Result<Self> {
         match text.joined() {
             Some(data) => Self::new(text.rows().map(<[u8]>::len), text.len(), data),

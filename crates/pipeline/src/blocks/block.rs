@@ -25,7 +25,7 @@ impl Block {
     /// Creates a block. Each column must have `num_rows` rows.
     pub fn new(columns: Vec<Column>, num_rows: usize, provenance: Provenance) -> Result<Self> {
         if let Some(column) = columns.iter().find(|column| column.len() != num_rows) {
-            return Err(Error::internal(format!("a column of {} rows in a block of {num_rows}", column.len())));
+            return Err(Error::internal(format!("a column has {} rows, but its block has {num_rows}", column.len())));
         }
         let is_packed = columns.iter().any(|column| column.packed().is_some());
         Ok(Self { columns, num_rows, is_packed, provenance, _charge: None })
@@ -53,7 +53,7 @@ impl Block {
         self.is_packed
     }
 
-    /// The number of bytes of the elements.
+    /// The size of the elements in bytes.
     pub fn num_bytes(&self) -> usize {
         self.columns.iter().map(Column::num_bytes).sum()
     }

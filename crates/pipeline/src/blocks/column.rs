@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The padded size of each axis of a row, starting with the first.
 pub type Axes = SmallVec<[usize; 4]>;
 
-/// Enlarges the axes from number `first` on to at least the sizes in `others`.
+/// Enlarges the axes from `first` on to at least the sizes in `others`.
 pub fn widen(axes: &mut Axes, first: usize, others: &[usize]) {
     for (index, other) in others.iter().enumerate() {
         match axes.get_mut(first + index) {
@@ -221,12 +221,12 @@ impl Ragged {
         Self { values, ends: ends.into() }
     }
 
-    /// The position of list number `row` in the values.
+    /// The position of list `row` in the values.
     pub fn range(&self, row: usize) -> Range<usize> {
         row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
     }
 
-    /// List number `row`, as a vector.
+    /// List `row`, as a vector.
     pub fn row(&self, row: usize) -> Result<Tensor> {
         let range = self.range(row);
         let shape = Shape::new(&[range.len()]);
@@ -243,7 +243,7 @@ impl Ragged {
         self.ends.is_empty()
     }
 
-    /// The number of values of list number `row`.
+    /// The number of values in list `row`.
     pub fn row_length(&self, row: usize) -> usize {
         self.range(row).len()
     }
@@ -257,7 +257,7 @@ impl Ragged {
     fn to_tensor(&self) -> Result<Tensor> {
         let Some(length) = even_length((0..self.len()).map(|row| self.row_length(row))) else {
             return Err(Error::invalid_argument(
-                "its lists differ in length, expected rows of one shape. Use padded_batch, bucket_by_length or pack \
+                "the lists differ in length, expected rows of one shape. Use padded_batch, bucket_by_length or pack \
                  instead of batch",
             ));
         };
@@ -300,7 +300,7 @@ impl Column {
         }
     }
 
-    /// The number of bytes of the elements.
+    /// The size of the elements in bytes.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => tensor.num_bytes(),
@@ -363,11 +363,11 @@ impl Column {
 
     /// Returns row `row`, which must be a string.
     pub fn string(&self, row: usize) -> Result<&[u8]> {
-        let none = || Error::internal("a string of a row that has none");
+        let none = || Error::internal("a row is not a string");
         match self {
             Self::Text(text) => Ok(text.row(row)),
             Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
-            Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
+            Self::Each(tensors) => Ok(tensors[row].string_scalar("a row")?),
             Self::Packed(_) | Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) | Self::Opaque(_) => Err(none()),
         }
     }
@@ -485,7 +485,7 @@ fn opaque() -> Error {
 #[cold]
 fn not_one_tensor() -> Error {
     Error::invalid_argument(
-        "its nested lists differ in length, expected rows of one shape. Use padded_batch or bucket_by_length instead \
+        "the nested lists differ in length, expected rows of one shape. Use padded_batch or bucket_by_length instead \
          of batch",
     )
 }
@@ -506,7 +506,7 @@ pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec
             let deeper = longest(lists.inner(), inner.into_iter())?;
             Ok([most].into_iter().chain(deeper).collect())
         }
-        _ => Err(Error::internal("lists of lists that are not lists")),
+        _ => Err(Error::internal("expected nested lists")),
     }
 }
 

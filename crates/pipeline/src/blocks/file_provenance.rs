@@ -131,7 +131,7 @@ impl Layout {
 }
 
 impl FileProvenance {
-    /// File number `number` of a source.
+    /// File `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
         Self {
             name,
@@ -182,7 +182,7 @@ impl FileProvenance {
         Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
     }
 
-    /// Part number `part` of the file.
+    /// Part `part` of the file.
     pub fn in_part(&self, part: usize) -> Arc<Self> {
         Arc::new(Self { part, ..self.clone() })
     }

@@ -18,7 +18,7 @@ type BlockRow = (usize, usize);
 /// within that column. If the columns differ in kind, type or shape, each row becomes a separate
 /// tensor.
 pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Column> {
-    let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
+    let Some(first) = columns.first() else { return Err(Error::internal("there is no column to gather rows from")) };
     if !columns[1..].iter().all(|column| are_alike(column, first)) {
         return gather_each(columns, rows).map(Column::Each);
     }

@@ -13,7 +13,7 @@ pub trait Indexed: Send + Sync {
         self.len() == 0
     }
 
-    /// Reads the rows with these numbers, in this order.
+    /// Reads the rows at these indices, in this order.
     fn read(&self, numbers: &[u64]) -> Result<Block>;
 
     /// The provenance of row `number`, if it comes from a file.

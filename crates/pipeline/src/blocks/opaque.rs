@@ -42,7 +42,7 @@ impl OpaqueValues {
         &self.values[row]
     }
 
-    /// The number of bytes of the elements of the columns that a later stage makes.
+    /// The size in bytes of the elements in the columns that a later stage makes.
     pub fn num_bytes(&self) -> usize {
         self.num_bytes
     }

@@ -46,7 +46,7 @@ pub(super) struct Field {
 /// The kind of values that a column has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Elements of this dtype. The shape is that of one row.
+    /// Elements of this dtype. The shape is for one row.
     Elements(DType, Shape),
     /// Spans of strings in a buffer.
     Spans,
@@ -154,7 +154,7 @@ impl Layout {
         }
     }
 
-    /// Appends the values of some rows to those of each field.
+    /// Appends the values of some rows to the values of each field.
     fn unpack<const ROW: usize>(&self, rows: &[&PackedRows], positions: &[(usize, usize)], values: &mut [Vec<u8>]) {
         let sources: Vec<&[[u8; ROW]]> = rows.iter().map(|rows| rows.bytes.as_chunks().0).collect();
         let mut tile = [[0; ROW]; TILE_ROWS];
@@ -242,7 +242,7 @@ impl Packed {
         self.rows.bytes.is_empty()
     }
 
-    /// The number of bytes of the values.
+    /// The size of the values in bytes.
     pub fn num_bytes(&self) -> usize {
         self.len() * self.field().num_bytes
     }
@@ -263,7 +263,7 @@ impl Packed {
     }
 
     fn elements(&self) -> Result<(DType, &Shape)> {
-        self.row_type().ok_or_else(|| Error::internal("places of strings as elements"))
+        self.row_type().ok_or_else(|| Error::internal("the positions of strings have no element type"))
     }
 
     /// The size of each axis of a row.

@@ -67,7 +67,7 @@ fn source(column: &Column) -> Result<Source<'_>> {
 
 #[cold]
 fn unpacked() -> Error {
-    Error::internal("a column that is not packed")
+    Error::internal("expected a packed column")
 }
 
 /// Gathers the rows at `positions` for all columns that are packed together with column `column`. A

@@ -227,7 +227,7 @@ impl Provenance {
         }
     }
 
-    /// The same records, with these numbers among the rows built from each record.
+    /// The same records, with the position of each row among the rows built from its record.
     pub fn with_subs(&self, subs: &[u64]) -> Self {
         let mut builder = ProvenanceBuilder::with_room(subs.len());
         for (row, sub) in subs.iter().enumerate() {

@@ -112,7 +112,7 @@ impl RowId {
 pub enum KeptRecords {
     /// Keeps the records with these keys.
     Keys(RecordKeys),
-    /// Keeps the records with these numbers in each file of the source.
+    /// Keeps the records at these indices in each file of the source.
     Numbers(Arc<[Range<u64>]>),
 }
 

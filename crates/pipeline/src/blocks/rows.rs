@@ -29,7 +29,7 @@ pub struct Group {
     pub file: Arc<FileProvenance>,
     /// The number of the batch.
     pub number: u64,
-    /// The number of rows of a whole batch, or the number of elements of a packed row.
+    /// The number of rows in a whole batch, or the number of elements in a packed row.
     pub size: usize,
 }
 
@@ -86,7 +86,7 @@ impl Rows {
         self.blocks.len() - 1
     }
 
-    /// Adds `length` rows of block number `block`, starting at row `start`.
+    /// Adds `length` rows of block `block`, starting at row `start`.
     #[inline]
     pub fn push_run(&mut self, block: usize, start: usize, length: usize) {
         self.num_rows += length;
@@ -96,12 +96,12 @@ impl Rows {
         }
     }
 
-    /// Run number `index` of consecutive rows: the block, the first row and the number of rows.
+    /// Run `index` of consecutive rows: the block, the first row and the number of rows.
     pub fn run(&self, index: usize) -> Option<(&Arc<Block>, usize, usize)> {
         self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
-    /// Run number `index`: its block's number in [`Rows::blocks`], the first row and the number of
+    /// Run `index`: its block's number in [`Rows::blocks`], the first row and the number of
     /// rows.
     #[inline]
     pub fn numbered_run(&self, index: usize) -> Option<(usize, usize, usize)> {
@@ -218,9 +218,8 @@ impl Rows {
     }
 
     fn each_string(&self, column: usize) -> Result<Vec<Bytes>> {
-        let string = |(block, row): (&Arc<Block>, usize)| {
-            block.columns[column].row(row)?.string_scalar("a string of a row").cloned()
-        };
+        let string =
+            |(block, row): (&Arc<Block>, usize)| block.columns[column].row(row)?.string_scalar("a row").cloned();
         self.iter().map(string).collect()
     }
 
@@ -377,7 +376,7 @@ impl Gatherer<'_> {
         if let Some(packed) = gather_packed(blocks, column, &self.positions)? {
             gathered.extend(packed);
             let index = gathered.iter().position(|(other, _)| *other == column);
-            let index = index.ok_or_else(|| Error::internal("a packed column without its rows"))?;
+            let index = index.ok_or_else(|| Error::internal("the rows of a packed column are missing"))?;
             return Ok(gathered.swap_remove(index).1);
         }
         gather(&self.rows.columns(column), self.positions.iter().copied())

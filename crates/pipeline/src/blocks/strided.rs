@@ -32,7 +32,7 @@ impl Strided {
         let array = Self { dtype, shape, memory, first, strides, num_outer, run_bytes };
         match array.is_within() {
             true => Ok(array),
-            false => Err(Error::internal("an array with elements outside of its memory")),
+            false => Err(Error::internal("an array has elements outside its memory")),
         }
     }
 
@@ -41,12 +41,12 @@ impl Strided {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// The number of bytes of a row.
+    /// The size of a row in bytes.
     pub fn row_bytes(&self) -> usize {
         self.shape.row().num_elements() * self.dtype.size()
     }
 
-    /// Copies the rows with these numbers.
+    /// Copies the rows at these indices.
     pub fn gather(&self, numbers: &[u64]) -> Result<Tensor> {
         let shape = self.shape.row().batched(numbers.len());
         let mut bytes = allocate::elements(self.dtype, &shape).room()?;
@@ -95,7 +95,7 @@ impl Strided {
 }
 
 fn outside() -> Error {
-    Error::internal("a row outside of the memory of its array")
+    Error::internal("a row is outside the memory of its array")
 }
 
 /// Returns the number of axes before the contiguous ones, including the first, and the number of

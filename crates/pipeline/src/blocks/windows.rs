@@ -64,7 +64,7 @@ impl WindowShape {
         Self { distances: ranges, stride: stride.max(1), is_padded }
     }
 
-    /// The number of positions of a window.
+    /// The number of positions in a window.
     pub fn len(&self) -> usize {
         self.distances.iter().map(|range| (range.end - range.start) as usize).sum()
     }
@@ -165,12 +165,12 @@ impl Window {
         Self { blocks: Arc::clone(blocks), runs: SmallVec::new(), num_rows: 0, inside: 0..0 }
     }
 
-    /// Adds `length` rows of block number `block`, starting at row `row`.
+    /// Adds `length` rows of block `block`, starting at row `row`.
     pub fn push(&mut self, block: usize, row: usize, length: usize) {
         self.add(block, row, length, false);
     }
 
-    /// Adds a row of block number `block` `count` times.
+    /// Adds a row of block `block` `count` times.
     pub fn push_repeated(&mut self, block: usize, row: usize, count: usize) {
         self.add(block, row, count, true);
     }
@@ -220,7 +220,7 @@ impl Window {
         size_of::<Self>() + runs
     }
 
-    /// The number of bytes of its rows, from the average row of each block.
+    /// The size of its rows in bytes, estimated from the average row of each block.
     pub fn num_bytes(&self) -> usize {
         let row_bytes = |block: &Block| block.num_bytes() / block.num_rows().max(1);
         self.blocks.first().map_or(0, |block| row_bytes(block) * self.num_rows)

@@ -15,7 +15,7 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The number of bytes to read at first after the end of a part, for its last record.
 const BEHIND_BYTES: usize = 512;
-/// The minimum size of a chunk, after a smaller one contained no record of the part.
+/// The minimum size of the next chunk if a smaller chunk contained no record of the part.
 const LEAST_BYTES: usize = 4 * 1024;
 
 /// Splits chunks of a format into records.

@@ -130,8 +130,8 @@ impl Splitter {
         let is_compressed = self.codec == Codec::Known(Compression::None) && is_named_compressed(start, name);
         is_compressed.then(|| {
             Error::invalid_argument(format!(
-                "{name}: its name and first bytes are those of a compressed file, expected records, because \
-                 compression is None. Omit compression."
+                "{name}: the name and the first bytes look like a compressed file, but compression is None. Omit \
+                 compression."
             ))
         })
     }

@@ -19,7 +19,7 @@ pub fn begin_of_text(start: &[u8]) -> usize {
 pub fn other_content(file: &FileProvenance, start: &[u8], is_table: bool, expected: &str) -> Option<Error> {
     let detected = content(start).filter(|detected| detected.kind != Kind::Page || is_table)?;
     let (name, remedy) = (file.name.text(), detected.remedy());
-    Some(Error::invalid_argument(format!("{name}: it is {detected}, expected {expected}. {remedy}")))
+    Some(Error::invalid_argument(format!("{name}: the file is {detected}, expected {expected}. {remedy}")))
 }
 
 /// The error for a file that cannot be read as lines of text, judging by its first bytes. An HTML
@@ -34,7 +34,7 @@ pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table:
     let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());
     (is_known && has_returns && memchr(b'\n', start).is_none()).then(|| {
         Error::invalid_argument(format!(
-            "{name}: its lines end with only \\r, expected \\n or \\r\\n. Convert it, for example with tr '\\r' \
+            "{name}: the lines end with only \\r, expected \\n or \\r\\n. Convert it, for example with tr '\\r' \
              '\\n'."
         ))
     })

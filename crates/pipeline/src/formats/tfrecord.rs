@@ -21,7 +21,7 @@ pub struct TfRecords {
     pub counts: Option<RecordCounts>,
 }
 
-/// The number of records of each file, as listed in another file.
+/// The number of records in each file, as listed in another file.
 #[derive(Clone)]
 pub struct RecordCounts {
     /// The number for each file of the source.
@@ -35,7 +35,7 @@ impl RecordCounts {
         usize::try_from(file.number).ok().and_then(|number| self.of_files.get(number)).copied()
     }
 
-    /// The error for a file with another number of records. `has` describes the number.
+    /// The error for a file with the wrong number of records. `has` describes its number.
     fn differ(&self, file: &FileProvenance, has: &str) -> Error {
         let Self { listed_in, .. } = self;
         let expected = self.of(file).unwrap_or_default();
@@ -104,7 +104,7 @@ impl RandomAccess for TfRecords {
         matches!(length(frame), Ok(Some(length)) if length.checked_add(framed) == Some(frame.len() as u64))
     }
 
-    /// Only reads the headers. The data are verified when they are read.
+    /// Only reads the headers. The data is verified when it is read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let splitter = self.splitter(file);
         let mut offsets = Offsets::new();
@@ -244,7 +244,7 @@ fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
 }
 
 impl Splitter {
-    /// The fault if the file has another number of records than is listed. `rest` follows record
+    /// The fault if the file does not have the listed number of records. `rest` follows record
     /// number `record - 1`.
     fn miscounted(&self, record: u64, rest: &[u8], is_last: bool) -> Option<Fault> {
         let counts = self.counts.as_ref()?;
@@ -261,9 +261,9 @@ impl Splitter {
         let text = match rest.first_chunk::<8>() {
             Some(length) if rest.len() >= HEADER_BYTES => {
                 let length = u64::from_le_bytes(*length);
-                format!("it claims {length} bytes, past the end of the file")
+                format!("the header claims {length} bytes, past the end of the file")
             }
-            _ => "it ends within its header".to_owned(),
+            _ => "the file ends within the header".to_owned(),
         };
         if let Some(other) = other_file(rest, position) {
             return self.damage("truncated", position, &format!("{text}. {other}"));

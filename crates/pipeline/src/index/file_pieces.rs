@@ -96,7 +96,7 @@ impl FilePieces {
         self.ends.is_empty()
     }
 
-    /// Returns piece number `number` and the number of its file.
+    /// Returns piece `number` and the index of its file.
     pub fn get(&self, number: u64) -> Option<(usize, FilePiece)> {
         let file = self.ends.partition_point(|end| *end <= number);
         let first = file.checked_sub(1).map_or(0, |before| self.ends[before]);

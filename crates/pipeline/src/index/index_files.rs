@@ -29,7 +29,7 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// The number of bytes to write at once.
 const BUFFER_BYTES: usize = 1 << 18;
-/// The number of bytes of a remote index to read to check that it belongs to the file.
+/// The number of bytes to read from a remote index to check that it belongs to the file.
 const START_BYTES: u64 = 64 << 10;
 
 /// How index files are used.
@@ -241,7 +241,7 @@ pub fn open(path: &Path) -> io::Result<Sidecar> {
     Sidecar::open(&mapped(path)?).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
 }
 
-/// Opens an index that holds other tables than the positions of records.
+/// Opens an index that holds tables other than the positions of records.
 pub fn open_tables(path: &Path) -> io::Result<(Header, Bytes)> {
     sidecar::open_tables(&mapped(path)?).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
 }
@@ -328,7 +328,7 @@ pub fn beside(path: &Path) -> PathBuf {
     beside.into()
 }
 
-/// Returns true if the file has an index for records of another kind, which may be in use.
+/// Returns true if the file has an index for a different kind of record, which may be in use.
 fn is_of_another_kind(path: &Path, kind: &str, identity: &Identity) -> bool {
     let header = open(path).map(|sidecar| sidecar.header().clone());
     let header = header.or_else(|_| open_tables(path).map(|(header, _)| header));

@@ -28,11 +28,11 @@ const VERSION: u32 = 1;
 const FIXED_BYTES: usize = 96;
 /// The position of the header's checksum.
 const SUM: Range<usize> = 16..20;
-/// The maximum length of a header. A file with a longer one is not an index.
+/// The maximum length of a header. A file with a longer header is not an index.
 const MOST_HEADER_BYTES: usize = 64 << 10;
-/// The number of bytes of the tables per checksum.
+/// The number of table bytes per checksum.
 const RUN_BYTES: usize = 4096;
-/// The widths in the header of an index that holds other tables than the positions of records.
+/// The widths in the header of an index that holds tables other than the positions of records.
 const NO_POSITIONS: (usize, usize) = (0, 0);
 
 /// The identity of a file's content.
@@ -155,31 +155,31 @@ struct Begin {
 
 impl Begin {
     fn of(bytes: &[u8]) -> Result<Self, &'static str> {
-        let fixed = bytes.get(..FIXED_BYTES).ok_or("it is cut short")?;
+        let fixed = bytes.get(..FIXED_BYTES).ok_or("the file is cut short")?;
         if fixed[..8] != MAGIC {
-            return Err("it does not start like an index");
+            return Err("the file does not start like an index");
         }
         if word(fixed, 8) != VERSION {
             return Err("a different version of headrace wrote it");
         }
         let header_bytes = word(fixed, 12) as usize;
         let header = bytes.get(..header_bytes).filter(|header| header.len() <= MOST_HEADER_BYTES);
-        let header = header.filter(|header| header.len() >= FIXED_BYTES).ok_or("its header is damaged")?;
+        let header = header.filter(|header| header.len() >= FIXED_BYTES).ok_or("the header is damaged")?;
         if header_sum(header) != word(header, SUM.start) {
-            return Err("its header is damaged");
+            return Err("the header is damaged");
         }
         let widths = (usize::from(header[20]), usize::from(header[21]));
         if !matches!(widths, (4 | 8, 0 | 4 | 8) | NO_POSITIONS) {
-            return Err("its header is damaged");
+            return Err("the header is damaged");
         }
         let text = |start: usize, len: usize| -> Option<&str> {
             str::from_utf8(header.get(start..start.checked_add(len)?)?).ok()
         };
         let (kind_bytes, tag_bytes) = (word(header, 68) as usize, word(header, 72) as usize);
-        let kind = text(FIXED_BYTES, kind_bytes).ok_or("its header is damaged")?;
+        let kind = text(FIXED_BYTES, kind_bytes).ok_or("the header is damaged")?;
         let stamp = match header[22] {
             0 => Stamp::Modified { seconds: long(header, 56).cast_signed(), nanos: word(header, 64) },
-            _ => Stamp::Tag(text(FIXED_BYTES + kind_bytes, tag_bytes).ok_or("its header is damaged")?.into()),
+            _ => Stamp::Tag(text(FIXED_BYTES + kind_bytes, tag_bytes).ok_or("the header is damaged")?.into()),
         };
         let header = Header {
             kind: kind.to_owned(),
@@ -197,18 +197,18 @@ pub fn header_of(start: &[u8]) -> Result<Header, &'static str> {
     Begin::of(start).map(|begin| begin.header)
 }
 
-/// Opens an index that holds other tables than the positions of records. Returns its header and the
+/// Opens an index that holds tables other than the positions of records. Returns its header and the
 /// tables, or a description of what is wrong.
 pub fn open_tables(bytes: &Bytes) -> Result<(Header, Bytes), &'static str> {
     let Begin { header, bytes: header_bytes, widths, .. } = Begin::of(bytes)?;
     if widths != NO_POSITIONS {
-        return Err("it holds the positions of records");
+        return Err("the index holds the positions of records");
     }
-    let sum_at = bytes.len().checked_sub(4).filter(|at| *at >= header_bytes).ok_or("it is cut short")?;
+    let sum_at = bytes.len().checked_sub(4).filter(|at| *at >= header_bytes).ok_or("the file is cut short")?;
     let tables = bytes.slice(header_bytes..sum_at);
     match crc32c(&tables) == word(bytes, sum_at) {
         true => Ok((header, tables)),
-        false => Err("its tables are damaged"),
+        false => Err("the tables are damaged"),
     }
 }
 
@@ -225,13 +225,13 @@ impl Sidecar {
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
         if widths == NO_POSITIONS {
-            return Err("it does not hold the positions of records");
+            return Err("the index does not hold the positions of records");
         }
         let count = header.count;
-        let sizes = Sizes::of(count, widths).ok_or("its record count is invalid")?;
+        let sizes = Sizes::of(count, widths).ok_or("the record count is invalid")?;
         let rest = bytes.slice(header_bytes..);
         if sizes.runs.checked_mul(4).and_then(|sums| sums.checked_add(sizes.tables)) != Some(rest.len()) {
-            return Err("its length does not match its records");
+            return Err("the length does not match the record count");
         }
         let words = 2 * sizes.runs.div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
@@ -246,8 +246,8 @@ impl Sidecar {
         };
         match this.offset(0).zip(this.offset(count)) {
             Some((first, end)) if first <= end && end <= this.header.identity.len => Ok(this),
-            Some(_) => Err("its offsets are outside the file"),
-            None => Err("its positions are damaged"),
+            Some(_) => Err("the offsets are outside the file"),
+            None => Err("the positions are damaged"),
         }
     }
 
@@ -313,7 +313,7 @@ impl Sidecar {
         self.entry(0, self.widths.0, index)
     }
 
-    /// Entry number `index` of a table that begins at `start`.
+    /// Entry `index` of a table that begins at `start`.
     fn entry(&self, start: usize, width: usize, index: u64) -> Option<u64> {
         let at = usize::try_from(index).ok()?.checked_mul(width)?.checked_add(start)?;
         self.is_good(at / RUN_BYTES).then(|| entry(self.tables.get(at..at + width)?))?
@@ -500,7 +500,10 @@ mod tests {
         let (header, tables) = open_tables(&bytes.clone().into()).unwrap();
         let expected = Header { kind: "video".to_owned(), identity: identity(9), count: 3, num_fields: 0 };
         assert_eq!((header, &tables[..]), (expected, &b"tables"[..]));
-        assert_eq!(Sidecar::open(&bytes.clone().into()).unwrap_err(), "it does not hold the positions of records");
+        assert_eq!(
+            Sidecar::open(&bytes.clone().into()).unwrap_err(),
+            "the index does not hold the positions of records"
+        );
         for length in 0..bytes.len() {
             assert!(open_tables(&bytes[..length].to_vec().into()).is_err());
             let mut damaged = bytes.clone();
@@ -508,7 +511,7 @@ mod tests {
             assert!(open_tables(&damaged.into()).is_err(), "byte {length}");
         }
         let positions = written(&[0, 9], &[0], &identity(9));
-        assert_eq!(open_tables(&positions.into()).unwrap_err(), "it holds the positions of records");
+        assert_eq!(open_tables(&positions.into()).unwrap_err(), "the index holds the positions of records");
     }
 
     #[test]
@@ -547,7 +550,7 @@ mod tests {
     #[test]
     fn invalid_positions_are_rejected_despite_valid_checksums() {
         let beyond = written(&[0, 5, 90], &[0, 1], &identity(89));
-        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its offsets are outside the file");
+        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "the offsets are outside the file");
         for offsets in [[0, 9, 5, 20], [0, 5, 5, 20], [0, 40, 5, 20]] {
             let sidecar = Sidecar::open(&written(&offsets, &[0, 1, 2], &identity(50)).into());
             assert!(sidecar.is_err() || !sidecar.unwrap().is_whole());
@@ -557,7 +560,7 @@ mod tests {
         let header_bytes = word(&absurd, 12) as usize;
         let sum = header_sum(&absurd[..header_bytes]);
         absurd[SUM].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "its record count is invalid");
+        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "the record count is invalid");
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Segment {
         let column = |value: Tensor| match value.shape().first() {
             Some(length) if *length == rows.len() => value.into_materialised().map(Column::Dense),
             _ => Err(Error::internal(format!(
-                "a function of {} rows returned a value of shape {}",
+                "a function returned a value of shape {} for {} rows",
                 rows.len(),
                 value.shape()
             ))),
@@ -136,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Returns row number `index` of all rows, which is row `row` of `block`.
+    /// Returns the row at `index` among all rows, which is row `row` of `block`.
     fn row(&self, index: usize, block: &Block, row: usize) -> Result<Tensor> {
         match self {
             Self::Input(column) => block.columns[*column].row(row),

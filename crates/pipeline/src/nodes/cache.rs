@@ -177,7 +177,7 @@ impl CacheWriter {
     fn keep(&mut self, rows: &Rows, budget: &Arc<Budget>) -> Result<()> {
         let block = match rows.whole_block() {
             Some(block) => Arc::clone(block),
-            // The first rows after those of an earlier pass may be the rest of a block.
+            // After the rows of an earlier pass, the first rows may be the rest of a block.
             None => {
                 let copy = rows.copy()?;
                 let charge = budget.charge(copy.held_bytes());
@@ -270,7 +270,7 @@ pub struct UncachedTail {
 }
 
 impl UncachedTail {
-    /// Starts with row number `next`.
+    /// Starts with row `next`.
     pub fn new(input: Box<dyn Node>, next: u64, pass: Pass) -> Self {
         Self { input, next, pass }
     }
@@ -294,7 +294,7 @@ pub struct CacheReader {
     next: usize,
     /// The number of the next skip event.
     next_skip_event: usize,
-    /// The number of rows of the next block to skip.
+    /// The number of rows to skip in the next block.
     skip: usize,
     pass: Pass,
     is_charged: bool,
@@ -302,7 +302,7 @@ pub struct CacheReader {
 }
 
 impl CacheReader {
-    /// Returns the rows from number `first` on, assigned to `pass`.
+    /// Returns the rows from `first` on, assigned to `pass`.
     pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
         let next = cached.kept.ends.partition_point(|end| *end <= first);
         let skip = (first - cached.kept.first(next)) as usize;

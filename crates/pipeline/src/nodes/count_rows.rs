@@ -10,7 +10,7 @@ pub struct CountRows {
 }
 
 impl CountRows {
-    /// Counts the rows of `input` for stage number `stage`.
+    /// Counts the rows of `input` for stage `stage`.
     pub fn new(input: Box<dyn Node>, stage: usize) -> Self {
         Self { input, stage }
     }

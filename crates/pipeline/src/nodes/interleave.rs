@@ -321,7 +321,7 @@ pub struct Permuted {
 }
 
 impl Permuted {
-    /// Starts at row number `first`. `ends` has the number after the last row of each input.
+    /// Starts at row `first`. `ends` has the number after the last row of each input.
     pub fn new(order: Arc<RowOrder>, first: u64, ends: Vec<u64>) -> Self {
         Self { order, next: 0, first, ends }
     }

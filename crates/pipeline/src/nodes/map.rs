@@ -38,7 +38,7 @@ pub enum Worker {
         num_functions: usize,
         /// True if the functions run in worker processes.
         in_processes: bool,
-        /// True if the function works faster on many rows at once.
+        /// True if the function runs faster on many rows at a time.
         in_groups: bool,
     },
 }

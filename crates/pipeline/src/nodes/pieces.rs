@@ -33,7 +33,7 @@ pub enum PieceOrder {
     Natural(u64),
     /// Another one.
     Permuted(Permutation),
-    /// Every `count`-th piece of another order, starting at an index.
+    /// Every `count`-th piece in another order, starting at an index.
     Shard(Box<Self>, u64, u64),
 }
 

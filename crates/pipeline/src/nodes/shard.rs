@@ -22,7 +22,7 @@ pub enum Even {
 }
 
 impl Even {
-    /// Returns the number of rows of the shortest and the longest shard, after `whole` rows per
+    /// Returns the number of rows in the shortest and the longest shard, after `whole` rows per
     /// shard and `rest` additional rows.
     fn fewest_and_most(self, whole: u64, rest: u64) -> (u64, u64) {
         let most = whole + u64::from(rest > 0);

@@ -21,7 +21,7 @@ pub struct Windows {
     windowing: Arc<Windowing>,
     /// The rows of the current episode that later windows may need.
     pieces: VecDeque<Piece>,
-    /// The number of rows of the current episode so far.
+    /// The number of rows in the current episode so far.
     num_rows: u64,
     /// The number of the next window's start row in the episode.
     next: u64,
@@ -130,7 +130,7 @@ impl Windows {
         (self.num_rows, self.next) = (0, self.shape().first_start());
     }
 
-    /// Adds the windows that start before row number `end` of the episode.
+    /// Adds the windows that start before row `end` of the episode.
     fn add_windows(&mut self, end: u64, windows: &mut NewWindows) {
         if self.next < end {
             let blocks: Arc<[_]> = self.pieces.iter().map(|piece| Arc::clone(&piece.block)).collect();
@@ -153,7 +153,7 @@ impl Windows {
         self.pieces.partition_point(|piece| piece.end() <= row)
     }
 
-    /// The next window. Block number `i` belongs to piece number `i`.
+    /// The next window. Block `i` belongs to piece `i`.
     fn window(&self, blocks: &Arc<[Arc<Block>]>) -> Window {
         let mut window = Window::new(blocks);
         let inside = self.shape().for_each_run(self.next, &(0..self.num_rows), |rows, count| {

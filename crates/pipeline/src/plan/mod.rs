@@ -55,7 +55,8 @@ pub enum Plan {
     /// The rows of several plans side by side. If the flag is true, all plans must have the same
     /// number of rows.
     Zip(Arc<[Arc<Plan>]>, bool),
-    /// All rows of a plan in another order. Each of its steps must return one row per input row.
+    /// All rows of a plan in a different order. Each of its steps must return one row per input
+    /// row.
     Shuffled(Arc<Plan>, Shuffle),
     /// The pieces of a source. Several are open at the same time and return one row each in turn.
     Pieces(Arc<Plan>, PieceOptions),
@@ -77,7 +78,7 @@ pub enum Plan {
 pub struct Mix {
     /// The weights of the plans.
     pub weights: Weights,
-    /// The end of it.
+    /// When the mixture ends.
     pub stop_when: StopWhen,
     /// The seed of the draws.
     pub seed: u64,
@@ -149,7 +150,7 @@ pub enum Step {
         num_functions: usize,
         /// True if the functions run in worker processes.
         in_processes: bool,
-        /// True if the function works faster on many rows at once.
+        /// True if the function runs faster on many rows at a time.
         in_groups: bool,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,
@@ -256,7 +257,7 @@ impl Plan {
         }
     }
 
-    /// The number of parts of the mixture that the rows come from, if any.
+    /// The number of parts in the mixture that the rows come from, if any.
     pub fn num_parts(&self) -> usize {
         match self {
             Self::Meter { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.num_parts(),

@@ -55,7 +55,7 @@ impl Blocks {
         Self { block_bytes, kept, index_files, sources: Mutex::default() }
     }
 
-    /// Returns the pieces of the files of source number `source`.
+    /// Returns the pieces of the files of source `source`.
     fn of(&self, source: u64, format: &Arc<dyn Format>, files: &[Arc<FileProvenance>]) -> Result<Arc<FilePieces>> {
         let mut sources = self.sources.lock();
         if let Some(pieces) = sources.get(&source) {
@@ -88,7 +88,7 @@ struct Part {
 }
 
 impl Plan {
-    /// Returns the same plan with the pieces of its sources in another order. If a step such as
+    /// Returns the same plan with the pieces of its sources in a different order. If a step such as
     /// `take` depends on the order, the sources before it keep their order.
     pub fn in_pieces(self: &Arc<Self>, options: &PieceOptions) -> Arc<Self> {
         if !self.has_pieces() {
@@ -129,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// Returns a plan for file number `index` alone, or for a piece of it.
+    /// Returns a plan for file `index` alone, or for a piece of it.
     fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
         Arc::new(match &**self {
             Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
@@ -283,14 +283,15 @@ pub(super) fn pieces(
     let shared = settings.among_files(num_open.saturating_add(num_upcoming(0)));
     let start = move |number: u64, from: &Checkpoint| {
         let index = ends.partition_point(|end| *end <= number);
-        let part = parts.get(index).ok_or_else(|| Error::internal("there is no such piece"))?;
+        let part = parts.get(index).ok_or_else(|| Error::internal(format!("piece {number} does not exist")))?;
         let first = ends[index] - part.num_pieces;
         let settings = part.path.iter().fold(shared, |settings, index| settings.part(*index));
         let number = number - first;
         let plan = match &part.pieces {
             None => part.plan.piece(number as usize, None),
             Some(pieces) => {
-                let (file, piece) = pieces.get(number).ok_or_else(|| Error::internal("there is no such piece"))?;
+                let (file, piece) =
+                    pieces.get(number).ok_or_else(|| Error::internal(format!("piece {number} does not exist")))?;
                 part.plan.piece(file, Some(&piece))
             }
         };

@@ -41,7 +41,8 @@ pub struct Settings {
     pub(super) keeps_origins: bool,
     /// The batches that are built one-to-one from the rows.
     pub(super) batches: Option<Batches>,
-    /// True if the next step keeps rows of the source's blocks and returns them in another order.
+    /// True if the next step keeps rows of the source's blocks and returns them in a different
+    /// order.
     pub(super) is_mixed: bool,
     /// The number of the lane, if there are several.
     pub(super) lane: usize,
@@ -122,7 +123,7 @@ impl Settings {
     /// Settings for a step and its input together.
     pub(super) fn through(self, step: &Step) -> Self {
         match step {
-            // A window needs each of its rows, and their order.
+            // A window needs all of its rows, in order.
             Step::Windows(_) => Self { skipper: None, in_any_order: false, ..self.unaligned() },
             _ if step.facts().is_one_to_one => self,
             _ => self.unaligned(),
@@ -135,12 +136,12 @@ impl Settings {
         Self { skipper: self.skipper.filter(|_| !self.is_aligned), is_aligned: false, ..self }
     }
 
-    /// Settings for stage number `stage`.
+    /// Settings for stage `stage`.
     pub(super) fn of_stage(self, stage: usize) -> Self {
         Self { stage: if self.is_uncounted { usize::MAX } else { stage }, ..self }
     }
 
-    /// Settings for the stages before stage number `stage`, which skips their failures.
+    /// Settings for the stages before stage `stage`, which skips their failures.
     pub(super) fn errors_skipped_by(self, stage: usize) -> Self {
         Self { skipper: Some(stage), is_aligned: false, ..self }
     }

@@ -270,14 +270,14 @@ impl Leaf {
                     Reached::Rows(rows) => {
                         Reached::Rows(Arc::new(WindowRows::new(rows, stages, Arc::clone(windowing))?))
                     }
-                    Reached::Zip(_) => return Err(Error::internal("windows of rows side by side")),
+                    Reached::Zip(_) => return Err(Error::internal("zipped rows cannot form windows")),
                 }
             }
         };
         if !self.splits.is_empty() {
             let mut row_ids = self.row_ids(&reached, pass);
             let mut is_kept = |_| {
-                let row_id = row_ids.next().ok_or_else(|| Error::internal("a row has no number"))??;
+                let row_id = row_ids.next().ok_or_else(|| Error::internal("a row has no ID"))??;
                 Ok(self.splits.iter().all(|split| split.contain(&row_id)))
             };
             let selection = Selection::new(reached.len(), &mut is_kept)?;
@@ -351,7 +351,7 @@ impl Leaf {
                     .in_batches(settings.batches, pass);
                 skip_first(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip())
             }
-            _ => return Err(Error::internal("rows side by side have one source")),
+            _ => return Err(Error::internal("zipped rows come from a single source")),
         };
         let start = |node, (index, later): (usize, &LaterStep)| -> Result<Box<dyn Node>> {
             let last = num_later - 1 - index;

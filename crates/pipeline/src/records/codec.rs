@@ -153,7 +153,7 @@ pub fn is_named_compressed(start: &[u8], name: &str) -> bool {
 }
 
 fn unreadable(name: &str, detected: Content) -> Error {
-    Error::invalid_argument(format!("{name}: it is {detected}. {}", detected.remedy()))
+    Error::invalid_argument(format!("{name}: the file is {detected}. {}", detected.remedy()))
 }
 
 fn begins_bzip2(rest: &[u8], mark: &[u8], is_whole: bool) -> bool {

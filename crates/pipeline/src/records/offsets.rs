@@ -101,7 +101,7 @@ impl Offsets {
         }
     }
 
-    /// The added offset number `index`.
+    /// The added offset at `index`.
     pub fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,

@@ -223,7 +223,7 @@ impl Source {
         match skipped.map_err(|error| self.error(file, &error, &position))? == offset {
             true => Ok(()),
             false => Err(Error::data_loss(format!(
-                "{}: it ends before {position}, which was already read. Resume with the original files.",
+                "{}: the file ends before {position}, which was already read. Resume with the original files.",
                 file.name.text()
             ))),
         }

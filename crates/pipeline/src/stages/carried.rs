@@ -20,7 +20,7 @@ pub enum Along {
     Joined(ListColumn),
 }
 
-/// Collects the columns from number `first` on into one row.
+/// Collects the columns from index `first` on into one row.
 pub fn carried(rows: &Rows, first: usize, along: &[Along]) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
     for (column, along) in (first..).zip(along) {

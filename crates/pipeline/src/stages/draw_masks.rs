@@ -1,7 +1,7 @@
 //! Draws the masks of objects from the outlines in a COCO file.
 //!
 //! Source: the polygons and run lengths that https://cocodataset.org/#format-data describes. Masks
-//! are equal to those of pycocotools.
+//! match pycocotools.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
@@ -34,7 +34,7 @@ impl Stage for DrawMasks {
         let block = rows.gather()?;
         let mut columns = block.columns.clone();
         let (Some(outlines), Some(sizes)) = (columns.get(self.column), columns.get(self.size)) else {
-            return Err(Error::internal("draw_masks: there is no such column"));
+            return Err(Error::internal("draw_masks: the column of outlines or sizes is missing"));
         };
         let masks = (0..rows.len()).map(|row| {
             let size = sizes.row(row)?;

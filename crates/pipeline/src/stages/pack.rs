@@ -110,7 +110,7 @@ pub fn all_lists(rows: &Rows, lists: &[ListColumn]) -> Result<Vec<PackedLists>> 
 pub struct CutLists {
     /// The columns with lists.
     pub lists: Vec<ListColumn>,
-    /// The number of columns after them.
+    /// The number of columns after the columns with lists.
     pub num_along: usize,
     /// The largest length of a piece.
     pub length: usize,

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub struct ListColumn {
     /// The name, for error messages.
     pub name: String,
-    /// The number of dimensions of each row, at least 1. Only the first one may vary.
+    /// The number of dimensions per row, at least 1. Only the first one may vary.
     pub num_axes: usize,
 }
 
@@ -63,12 +63,12 @@ impl PackedLists {
         &self.values
     }
 
-    /// The position of list number `row` in the values.
+    /// The position of list `row` in the values.
     pub fn range(&self, row: usize) -> Range<usize> {
         row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
     }
 
-    /// The length of list number `row`.
+    /// The length of list `row`.
     pub fn row_length(&self, row: usize) -> usize {
         self.range(row).len()
     }
@@ -122,11 +122,11 @@ fn values_of(column: &Column, list: &ListColumn) -> Result<Tensor> {
             }
         }
         Column::Dense(_) | Column::Ragged(_) => joined(column),
-        _ => Err(Error::internal("a component that is packed has no numbers")),
+        _ => Err(Error::internal("a packed component does not consist of numbers")),
     }
 }
 
-/// The length of each row of a column of lists.
+/// The length of each row in a column of lists.
 pub fn list_lengths(
     column: &Column,
     list: &ListColumn,
@@ -139,7 +139,7 @@ pub fn list_lengths(
     (0..column.len()).map(length).collect()
 }
 
-/// The length of a row of a column of lists.
+/// The length of a row in a column of lists.
 pub fn list_length(column: &Column, row: usize, list: &ListColumn, block: &Block) -> Result<usize> {
     match row_axes(column, row, list) {
         Ok(axes) => Ok(axes[0]),

@@ -64,7 +64,7 @@ impl Filled for Strings {
 }
 
 fn fill(column: &Column, rows: Range<usize>, widths: &[usize], filled: &mut dyn Filled) -> Result<()> {
-    let unlike = || Error::internal("lists of lists of another depth");
+    let unlike = || Error::internal("nested lists have the wrong depth");
     let (width, inner) = widths.split_first().ok_or_else(unlike)?;
     for row in rows {
         let length = match column {

@@ -7,13 +7,13 @@ use std::ops::Range;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Key {
     bytes: Vec<u8>,
-    /// The number of bytes of each component of a position.
+    /// The size in bytes of each component of a position.
     widths: Vec<usize>,
     length: usize,
 }
 
 impl Key {
-    /// The values of list number `row` of several components. The lists must have equal lengths.
+    /// The values of list `row` in several components. The lists must have equal lengths.
     pub fn of(components: &[PackedLists], row: usize) -> Self {
         let ranges: Vec<_> = components.iter().map(|lists| lists.range(row)).collect();
         let length = ranges.first().map_or(0, Range::len);
@@ -82,9 +82,9 @@ struct Node {
 /// The place at which a list leaves the tree.
 struct Branch {
     node: usize,
-    /// The number of positions of the node that the list shares.
+    /// The number of positions in the node that the list shares.
     num_shared: usize,
-    /// The number of positions of the whole tree that the list shares.
+    /// The number of positions in the whole tree that the list shares.
     depth: usize,
 }
 

@@ -5,7 +5,7 @@ use crate::blocks::rows::Rows;
 use crate::stages::Stage;
 use headrace_engine::error::Result;
 
-/// Keeps the columns with these numbers.
+/// Keeps the columns at these indices.
 pub struct Select(pub Vec<usize>);
 
 impl Stage for Select {

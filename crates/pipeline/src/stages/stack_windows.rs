@@ -72,7 +72,7 @@ impl<'a> Windows<'a> {
         Ok(Self { windows, blocks, rows: positions })
     }
 
-    /// The number of positions of a window.
+    /// The number of positions in a window.
     fn length(&self) -> usize {
         self.windows.first().map_or(0, |window| window.len())
     }

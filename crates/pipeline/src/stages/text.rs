@@ -18,8 +18,10 @@ impl Stage for CheckText {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         for (index, (block, row)) in rows.iter().enumerate() {
             for (number, name) in &self.columns {
-                let column =
-                    block.columns.get(*number).ok_or_else(|| Error::internal("there is no such column of text"))?;
+                let column = block
+                    .columns
+                    .get(*number)
+                    .ok_or_else(|| Error::internal(format!("text column {number} does not exist")))?;
                 check(column, row, name, &self.remedy).map_err(|error| at(&rows, index, &error))?;
             }
         }

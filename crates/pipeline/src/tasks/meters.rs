@@ -114,7 +114,7 @@ impl Meters {
         self.reads.lock().clone()
     }
 
-    /// The meter of stage number `stage`, if the stage is measured.
+    /// The meter of stage `stage`, if the stage is measured.
     pub fn stage(&self, stage: usize) -> Option<&Meter> {
         self.stages.get(stage)
     }

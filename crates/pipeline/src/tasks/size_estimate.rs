@@ -26,11 +26,11 @@ const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
 /// The time of a worker process's task. A message has to wake the process, and its answer has to
 /// wake a thread.
 const MESSAGE_TIME: Duration = Duration::from_millis(20);
-/// The longest time of a task of a function that works faster on many rows at once.
+/// The longest time that a task may take if its function runs faster on many rows at a time.
 const GROUP_TIME: Duration = Duration::from_millis(500);
 /// The maximum target size, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
-/// Like [`PART_OF_BUDGET`], for all threads of a function that works faster on many rows at once.
+/// Like [`PART_OF_BUDGET`], for all threads of a function that runs faster on many rows at a time.
 const PART_OF_BUDGET_FOR_GROUPS: usize = 16;
 /// The largest target size for such a function.
 const GROUP_BYTES: usize = 32 << 20;
@@ -67,8 +67,8 @@ impl SizeEstimate {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
     }
 
-    /// The target size of the results of a task of a function that works faster on many rows at
-    /// once, in one of `num_threads` threads.
+    /// The target size of a task's results if its function runs faster on many rows at a time, in
+    /// one of `num_threads` threads.
     pub fn target_bytes_of_group(limit_bytes: usize, num_threads: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET_FOR_GROUPS / num_threads.max(1)).clamp(LEAST_TASK_BYTES, GROUP_BYTES)
     }
@@ -118,7 +118,7 @@ impl SizeEstimate {
         self.most_rows(target_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
     }
 
-    /// Returns the number of rows for a task of a function that works faster on many rows at once.
+    /// Returns the number of rows for a task whose function runs faster on many rows at a time.
     /// The returned number may be larger than the number of rows.
     pub fn rows_of_group(&self, target_bytes: usize) -> usize {
         self.most_rows(target_bytes, 0).min(self.rows_within(GROUP_TIME)).max(1)

@@ -185,7 +185,7 @@ impl Tasks {
 
     /// Adds a task for the threads of a Python worker. Fails if there is no such Python worker.
     pub fn push_python(&mut self, python_worker: usize, task: PythonTask) -> Result<()> {
-        let no_python_worker = || Error::internal(format!("there is no Python worker {python_worker}"));
+        let no_python_worker = || Error::internal(format!("Python worker {python_worker} does not exist"));
         self.python.get_mut(python_worker).ok_or_else(no_python_worker)?.push_back(task);
         Ok(())
     }

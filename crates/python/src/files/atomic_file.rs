@@ -38,7 +38,7 @@ impl AtomicFile {
         Ok(Self { name, open, process: process::id() })
     }
 
-    /// Gives the file the mode of another file. Nothing may have been written yet.
+    /// Copies the mode of another file. Nothing may have been written yet.
     fn keep_mode_of(&self, py: Python<'_>, path: &[u8]) -> PyResult<()> {
         let other = FileName::new(path.to_vec());
         waiting(py, || self.with_open(|open| open.file.keep_mode_of(&other)))

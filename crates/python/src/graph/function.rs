@@ -102,7 +102,7 @@ pub fn advance(
             return PyList::new(py, arrays).map(Bound::into_any);
         }
     };
-    let foreign = || Error::internal("a host function that is not Python's");
+    let foreign = || Error::internal("a host function is not a Python function");
     let function = function.downcast::<PythonFunction>().map_err(|_| foreign()).into_python(py)?;
     let arguments = inputs.into_iter().map(|input| to_python_shared(py, input)).collect::<PyResult<Vec<_>>>()?;
     let call = PythonCall {

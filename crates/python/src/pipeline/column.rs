@@ -110,9 +110,9 @@ fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
 
 /// Checks that offsets are ascending and at most `limit`.
 fn positions(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
-    let wrong = || Error::internal("the places of strings or lists are beyond their data");
+    let wrong = || Error::internal("the positions of strings or lists are outside their data");
     let positions = tensor.values::<i64>()?.iter().map(|position| usize::try_from(*position).map_err(|_| wrong()));
-    let positions = allocate::try_gathered(positions, |refusal| refusal.at("places of strings or lists"))?;
+    let positions = allocate::try_gathered(positions, |refusal| refusal.at("positions of strings or lists"))?;
     let is_within = positions.is_sorted() && positions.last().is_none_or(|last| *last <= limit);
     is_within.then_some(positions).ok_or_else(wrong)
 }
@@ -123,7 +123,7 @@ fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
     let span = |(start, end): (&usize, &usize)| column::Span { start: *start, length: end - start };
     let count = offsets.len().saturating_sub(1);
     let spans = allocate::collected(count, offsets.iter().zip(offsets.iter().skip(1)).map(span));
-    let spans = spans.map_err(|refusal| refusal.at("places of strings"))?;
+    let spans = spans.map_err(|refusal| refusal.at("positions of strings"))?;
     Ok(column::Text::new(bytes, spans))
 }
 

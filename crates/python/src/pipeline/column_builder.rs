@@ -18,8 +18,8 @@ use std::sync::{Mutex, PoisonError};
 /// A component of rows that arrive one at a time. Each row is copied only once, to its final
 /// position.
 ///
-/// Rows of the same shape share one allocation. Once a row has another shape, each row gets its own
-/// memory.
+/// Rows of the same shape share one allocation. Once a row has a different shape, each row gets its
+/// own memory.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct ColumnBuilder {
     dtype: DType,

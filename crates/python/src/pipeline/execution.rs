@@ -170,7 +170,7 @@ impl Execution {
                 Some(lanes) => Some(Box::new(AllLanes::new(Arc::clone(lanes), nodes)) as Box<dyn Node>),
                 None => nodes.pop(),
             };
-            Ok(root.ok_or_else(|| Error::internal("an execution without lanes")))
+            Ok(root.ok_or_else(|| Error::internal("an execution needs at least one lane")))
         })?;
         let root = root.map_err(|error| match error.code() {
             Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
@@ -252,8 +252,8 @@ impl Execution {
         checkpoint::to_python(py, &self.last(lane)?.behind(num_left))
     }
 
-    /// The number of examples from each part of a mixture, in the rows that were returned without the
-    /// last `num_left` of them.
+    /// The number of examples from each part of a mixture, in the rows that were returned without
+    /// the last `num_left` of them.
     #[pyo3(signature = (num_left, lane=0))]
     fn part_counts(&self, num_left: u64, lane: usize) -> PyResult<Vec<u64>> {
         Ok(self.last(lane)?.parts(num_left))
@@ -440,7 +440,7 @@ impl Last {
         if of.is_batched {
             *self =
                 Last { checkpoint, num_rows: 0, batches: Batches::of(block), parts, before, origins, _charge: None };
-            let none = || Error::internal("a block without a batch");
+            let none = || Error::internal("a block of batches contains no batch");
             return Ok((1, self.next_batch().ok_or_else(none)??));
         }
         let num_rows = block.num_rows();
@@ -515,7 +515,7 @@ impl Execution {
     }
 
     fn last(&self, lane: usize) -> PyResult<MutexGuard<'_, Last>> {
-        let last = self.last.get(lane).ok_or_else(|| PyIndexError::new_err(format!("there is no lane {lane}")))?;
+        let last = self.last.get(lane).ok_or_else(|| PyIndexError::new_err(format!("lane {lane} does not exist")))?;
         Ok(last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

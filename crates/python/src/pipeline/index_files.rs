@@ -78,7 +78,7 @@ fn access(format: &Arc<dyn Format>) -> headrace_engine::error::Result<Arc<dyn Ra
 #[pyfunction]
 pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Option<PathBuf>) -> PyResult<IndexFile> {
     let (format, files) = files_of(source)?;
-    let file = files.get(number).ok_or_else(|| PyValueError::new_err("there is no such file"))?;
+    let file = files.get(number).ok_or_else(|| PyValueError::new_err(format!("file {number} does not exist")))?;
     let (path, num_records, is_new) = waiting(py, || {
         let access = access(&format)?;
         let kind = access.kind().unwrap_or_default();

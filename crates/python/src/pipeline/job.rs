@@ -128,7 +128,7 @@ impl Job {
     }
 
     fn column(&self, index: usize) -> PyResult<Column> {
-        let missing = || PyValueError::new_err(format!("there is no column {index}"));
+        let missing = || PyValueError::new_err(format!("column {index} does not exist"));
         self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
     }
 
@@ -147,8 +147,8 @@ impl Job {
         PyArray1::from_vec(py, words.into_flattened()).reshape([num_rows, 4])
     }
 
-    /// Sets how many seconds its rows took in another process, where they may have waited for other
-    /// rows. Must be called before the result is set.
+    /// Sets how long the job's rows took in another process, in seconds. They may have waited for
+    /// other rows. Must be called before the result is set.
     fn has_taken(&self, seconds: f64) {
         let taken = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);

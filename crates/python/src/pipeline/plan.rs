@@ -639,7 +639,7 @@ impl Plan {
         let stop_when = match stop_when {
             "first" => StopWhen::First,
             "all" => StopWhen::All,
-            _ => return Err(PyValueError::new_err(format!("a mixture cannot stop when {stop_when}"))),
+            _ => return Err(PyValueError::new_err(format!("stop_when is '{stop_when}', expected 'first' or 'all'"))),
         };
         let weights = Weights { schedule: schedule.into(), ids: ids.map(Into::into), measured };
         Ok(Self(Arc::new(plan::Plan::Mix(
@@ -654,8 +654,8 @@ impl Plan {
         Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
     }
 
-    /// Returns all rows in another order, or with `sampling` rows drawn with replacement. Each step
-    /// must return exactly one row per input row.
+    /// Returns all rows in a different order, or with `sampling` rows drawn with replacement. Each
+    /// step must return exactly one row per input row.
     #[pyo3(signature = (index, index_files, seed, sampling=None))]
     fn shuffle_all(
         &self,
@@ -667,7 +667,7 @@ impl Plan {
         self.shuffled(index, index_files, seed, sampling, None)
     }
 
-    /// Returns the numbers of all rows of a source in another order, and the stage that reads these
+    /// Returns the numbers of a source's rows in a different order, and the stage that reads these
     /// rows.
     #[pyo3(signature = (index, index_files, seed, sampling=None))]
     fn shuffle_numbers(
@@ -747,7 +747,7 @@ impl Plan {
     }
 
     /// Adds work for the `num_callers` threads of a Python worker, which calls `num_functions`
-    /// functions for each row. Set `in_groups` if it works faster on many rows at once.
+    /// functions for each row. Set `in_groups` if it runs faster on many rows at a time.
     fn map_python(
         &self,
         python_worker: usize,
@@ -769,8 +769,8 @@ impl Plan {
         })
     }
 
-    /// Orders rows so that each run of `num_rows` rows has one key. A column has the keys, which are
-    /// int32 scalars from 0. Rows that don't fill a run at the end are dropped.
+    /// Orders rows so that each run of `num_rows` rows has one key. A column has the keys, which
+    /// are int32 scalars from 0. Rows that don't fill a run at the end are dropped.
     fn in_runs(&self, column: usize, num_keys: usize, num_rows: usize) -> PyResult<Self> {
         if num_rows == 0 {
             return Err(PyValueError::new_err("a run needs at least one row"));
@@ -807,7 +807,7 @@ impl Plan {
         blocks: Option<Bound<'_, BlocksArgument>>,
     ) -> PyResult<Self> {
         if shard != PieceOptions::ALL && !self.0.has_pieces() {
-            return Err(PyValueError::new_err("there are no pieces for each rank"));
+            return Err(PyValueError::new_err("the plan has no pieces to divide among ranks"));
         }
         let blocks = blocks.map(|blocks| Arc::new(blocks.get().blocks()));
         Ok(Self(self.0.in_pieces(&PieceOptions { seed, num_open, shard, blocks })))

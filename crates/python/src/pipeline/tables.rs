@@ -131,7 +131,8 @@ fn selection(
     let constant = |constant: &Bound<'_, ConstantArgument>| {
         let ConstantArgument { component, values } = constant.get();
         let dtype = components.get(*component).map(|component: &Component| component.dtype);
-        let dtype = dtype.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such component"))?;
+        let dtype = dtype
+            .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err(format!("component {component} does not exist")))?;
         let values =
             values.iter().map(|value| value.as_ref().map(|value| to_tensor(value.bind(py), dtype)).transpose());
         Ok(Constant { component: *component, values: values.collect::<PyResult<_>>()? })

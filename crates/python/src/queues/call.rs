@@ -48,7 +48,7 @@ pub struct Call<'a> {
     pub queue: &'a Queue,
     /// The method.
     pub verb: &'static str,
-    /// The number of elements of the call.
+    /// The number of elements that the call moves.
     pub count: usize,
     /// The timeout in seconds, or `None` to wait forever.
     pub timeout: Option<Seconds>,

@@ -97,7 +97,7 @@ fn with_run<T>(
     catch_panic(|| work(&run))
 }
 
-/// Like [`detached_run`], for brief work: only waits release the GIL.
+/// Like [`detached_run`], but only waits release the GIL. For brief work.
 pub fn attached_run<T>(
     py: Python<'_>,
     cancellation: &Cancellation,

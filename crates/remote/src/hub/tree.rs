@@ -47,7 +47,7 @@ pub async fn revision(text: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let page = get(&location.request_url(&["api", &location.kind], "revision", "")?).await?;
-    let (answer, _) = page.ok_or_else(|| missing("there is no such data set or revision"))?;
+    let (answer, _) = page.ok_or_else(|| missing("the data set or revision does not exist"))?;
     match answer.get("sha").and_then(Value::as_str) {
         Some(sha) => Ok(Some(sha.to_owned())),
         None => Err(strange("a commit")),
@@ -87,8 +87,8 @@ async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
                 return Ok(Some((page, link)));
             }
             Ok((StatusCode::NOT_FOUND, _, code)) => match code.as_deref() {
-                Some("RepoNotFound") => return Err(missing("there is no such data set or bucket")),
-                Some("RevisionNotFound") => return Err(missing("there is no such revision")),
+                Some("RepoNotFound") => return Err(missing("the data set or bucket does not exist")),
+                Some("RevisionNotFound") => return Err(missing("the revision does not exist")),
                 _ => return Ok(None),
             },
             Ok((status, ..)) if !status.is_server_error() || failures >= retries() => {

@@ -21,7 +21,7 @@ impl Reader {
         Ok(saved::one(content))
     }
 
-    /// Continues at the position of this state. Fails if the file now has another length.
+    /// Continues at the position of this state. Fails if the length of the file has changed.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

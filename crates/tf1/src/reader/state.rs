@@ -1,6 +1,6 @@
 //! The saved state of a reader: TensorFlow's message, plus the reader's position in its file.
 //!
-//! Fields 1 to 4 are the same as in `ReaderBaseState` of TensorFlow 1.15. While a file is being
+//! Fields 1 to 4 are the same as in `ReaderBaseState` in TensorFlow 1.15. While a file is being
 //! read, there are two more, which TensorFlow ignores: the number of the next record (100) and its
 //! offset (101).
 

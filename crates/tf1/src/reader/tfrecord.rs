@@ -94,7 +94,8 @@ impl TfRecordFile {
             Ok(None) => "compressed".to_owned(),
             Err(error) => return error,
         };
-        let text = format!("it claims {length} bytes, past the end of the file ({size}). The file is cut short");
+        let text =
+            format!("the header claims {length} bytes, past the end of the file ({size}). The file is cut short");
         self.damage("truncated", start, number, &format!("{text}; copy it again."))
     }
 

@@ -39,7 +39,7 @@ def pipeline_of(where: str) -> Pipeline:
     elif all(part.isidentifier() for part in path.split(".")) and not path.endswith(".py"):
         module = _module(path)
     else:
-        raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
+        raise Failure(f"{path}: no such file. {_EXAMPLE}")
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
         there = f"its pipelines are {', '.join(names)}" if names else "it defines no pipelines"
@@ -61,7 +61,7 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            raise Failure(f"{name}: there is no such module. {_EXAMPLE}") from error
+            raise Failure(f"{name}: no such module. {_EXAMPLE}") from error
         raise _failure(name, error) from error
     except Exception as error:
         raise _failure(name, error) from error

@@ -89,10 +89,10 @@ def folder_plan(schema: Schema, request: Request) -> FolderPlan:
 def _chosen(option: str, name: str | None, candidates: Sequence[str], schema: Schema) -> str:
     if name is not None and name not in schema.features:
         features = ", ".join(schema.features)
-        raise Failure(f"--{option} {name}: there is no such feature, expected one of {features}.")
+        raise Failure(f"--{option} {name}: no such feature, expected one of {features}.")
     if name is None and not candidates:
         raise Failure(
-            f"it is unclear which feature is the {option} of an image folder. Choose one with "
+            f"cannot tell which feature is the {option} of an image folder. Choose one with "
             f"--{option}: {', '.join(schema.features)}."
         )
     return name or candidates[0]

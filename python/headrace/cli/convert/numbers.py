@@ -51,9 +51,7 @@ def check_casts(source: Source, request: Request) -> None:
     for name, kind in request.cast:
         option, specs = f"--cast {name}={kind}", source.plain.spec
         if name not in specs:
-            raise Failure(
-                f"{option}: there is no such feature, expected one of {', '.join(specs)}."
-            )
+            raise Failure(f"{option}: no such feature, expected one of {', '.join(specs)}.")
         dtype = specs[name].dtype
         if isinstance(dtype, type) or dtype.kind not in "iuf":
             raise Failure(f"{option}: the feature is {specs[name]}, but only numbers can be cast.")

@@ -51,7 +51,7 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
 
 
 def _decodes(source: Source, request: Request) -> bool:
-    """Returns whether base64 is decoded: only from CSV and JSON lines to TFRecords."""
+    """Returns whether base64 is decoded, which only conversions from text to TFRecords do."""
     return bool(request.base64) and source.format != Format.TFRECORD
 
 

@@ -42,7 +42,7 @@ def columns_of(schema: Schema, request: Request) -> list[Column]:
     """
     for name in request.base64:
         if name not in schema.features:
-            raise Failure(f"--base64 {name}: there is no such feature.")
+            raise Failure(f"--base64 {name}: no such feature.")
     return [
         Column(name, _kind(name, feature, request), int(not feature.is_scalar))
         for name, feature in schema.features.items()

@@ -189,9 +189,7 @@ def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
         columns = types
     for name in request.select:
         if name not in columns:
-            raise Failure(
-                f"--select {name}: there is no such column, expected one of {', '.join(columns)}."
-            )
+            raise Failure(f"--select {name}: no such column, expected one of {', '.join(columns)}.")
     return {name: columns[name] for name in request.select or columns}
 
 
@@ -207,7 +205,7 @@ def _type(name: str, text: str) -> Any:
     kind = _TYPES.get(text.removesuffix("[]"))
     if kind is None:
         raise Failure(
-            f"--column {name}={text}: there is no such type, expected one of {', '.join(_TYPES)}, "
+            f"--column {name}={text}: no such type, expected one of {', '.join(_TYPES)}, "
             "or one of them followed by [] for a list."
         )
     return Ragged(kind) if text.endswith("[]") else kind
@@ -219,7 +217,7 @@ def _defaults(columns: dict[str, Any], request: Request) -> dict[str, Any]:
 
 def _default(name: str, column: Any, text: str) -> Any:
     if column is None:
-        raise Failure(f"--default {name}={text}: there is no such column.")
+        raise Failure(f"--default {name}={text}: no such column.")
     kind = getattr(column, "dtype", column)
     if kind in (str, bytes):
         return text

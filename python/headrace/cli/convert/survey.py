@@ -74,9 +74,7 @@ def checked_names(source: Source, request: Request) -> None:
     names = _names(source)
     for name, option in options_by_name.items():
         if name not in names:
-            raise Failure(
-                f"{option}: there is no such feature, expected one of {', '.join(names)}."
-            )
+            raise Failure(f"{option}: no such feature, expected one of {', '.join(names)}.")
 
 
 def _names(source: Source) -> list[str]:

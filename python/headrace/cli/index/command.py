@@ -48,7 +48,7 @@ def index(
     remote file, the index is uploaded next to the file. Files whose index is up to date are
     skipped.
 
-    The exit code is 1 if a file is compressed, damaged or of another kind.
+    The exit code is 1 if a file is compressed or damaged, or has the wrong kind.
     """
     from headrace.cli.index.dali import write_dali  # noqa: PLC0415 (see commands.py)
     from headrace.cli.index.write import files_to_index, write_index  # noqa: PLC0415

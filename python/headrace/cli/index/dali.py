@@ -61,8 +61,8 @@ def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Inde
 def _check(content: Content) -> None:
     if content.kind not in _KINDS:
         raise Failure(
-            f"{content.path}: its kind is {content.kind}, but --dali needs TFRecords. Remove "
-            "--dali to write an index of headrace."
+            f"{content.path}: the file's kind is {content.kind}, but --dali needs TFRecords. "
+            "Remove --dali to write a headrace index."
         )
     if content.compression:
         raise Failure(

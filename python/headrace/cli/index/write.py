@@ -81,6 +81,6 @@ def _check(content: Content) -> None:
         )
     if content.kind not in _KINDS:
         raise Failure(
-            f"{content.path}: its kind is {content.kind}, but only TFRecords, CSV, JSON lines, "
-            "tar and text can be indexed. Other files need no index, or contain their own."
+            f"{content.path}: the file's kind is {content.kind}, but only TFRecords, CSV, JSON "
+            "lines, tar and text can be indexed. Other files need no index, or contain their own."
         )

@@ -45,7 +45,7 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
     if where is not None:
         states = [state for state in states if state.where == where]
         if not states:
-            raise Failure(f"{path}: there is no state {where}, expected one of {names}.")
+            raise Failure(f"{path}: the file has no state {where}, expected one of {names}.")
     if len(states) > 1:
         raise Failure(
             f"{path}: the file contains several states. Choose one with --where: {names}."

@@ -125,7 +125,7 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
 
 
-def position_lines(  # noqa: PLR0911 (one return for each way in which a place is told)
+def position_lines(  # noqa: PLR0911 (one return per kind of position)
     words: Sequence[Any],
     checkpoint: Checkpoint,
     after: int = 0,

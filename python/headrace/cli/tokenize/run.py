@@ -189,7 +189,7 @@ class _Writer:
         self._end = np.array([] if end is None else [end], dtype)
         self._most = np.iinfo(dtype).max
         self._tokenizer = tokenizer
-        # The number of tokens of each document.
+        # The number of tokens in each document.
         self._lengths = array("i")
         self._num_tokens = 0
         self._num_empty = 0

@@ -84,6 +84,6 @@ def _looked_at(path: str, has_lines: bool) -> _Texts | None:
 
 def _refused(content: Content) -> Failure:
     return Failure(
-        f"{content.path}: its kind is {content.kind}, expected JSON lines, Parquet or text. "
+        f"{content.path}: the file's kind is {content.kind}, expected JSON lines, Parquet or text. "
         "Convert it to JSON lines, or rename it if it is text."
     )

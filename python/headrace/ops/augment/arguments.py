@@ -37,7 +37,7 @@ Pair: TypeAlias = int | Sequence[int]
 
 # The types of images whose pixels are moved or interpolated.
 PIXELS = (dtypes.uint8, dtypes.uint16, dtypes.float32)
-# The numbers of channels of an image whose colours are changed.
+# How many channels an image may have if its colours are changed.
 GREY_OR_RGB = (1, 3)
 
 # The height, width and channel axes.

@@ -35,7 +35,7 @@ def normalize(
     Args:
         image: uint8, uint16 or float32, (..., height, width, channels).
         mean: One number per channel, or one for all channels.
-        std: One number per channel, or one for all channels. None of them may be 0.
+        std: One number per channel, or one for all channels. All must be nonzero.
         layout: The order of the axes in the result: "CHW" for channels first, as in PyTorch, or
             "HWC" for channels last, as in `image`.
         name: Name of the operation.

@@ -102,8 +102,8 @@ class _Branch:
 def _as_tensor(leaf: Operation | TensorLike, predicate: Tensor) -> Tensor:
     if isinstance(leaf, Operation):
         return with_dependencies([leaf], predicate)
-    # A value from outside becomes a value of the branch, so that it is reached only through the
-    # merge.
+    # Wrap a tensor from outside the branch in an identity operation inside it, so that it is
+    # reached only through the merge.
     return identity(convert_to_tensor(leaf))
 
 

@@ -151,7 +151,7 @@ def made_with_integers(
 
 
 def num_rows(block: Tensor, dtype: DType) -> Tensor:
-    """Returns the number of rows of a block, as a one-element vector."""
+    """Returns the number of rows in a block, as a one-element vector."""
     shape = create("Shape", [block], dtype, (None,), {"out_type": dtype})
     return create("Slice", [shape, integers([0], dtype), integers([1], dtype)], dtype, (1,))
 

@@ -86,7 +86,7 @@ def by_either(op: Operation) -> KernelKind:
 
 
 def by_numpy_in_sessions(op: Operation) -> KernelKind:
-    """An `OpDef.computed` for native kernels whose bits may differ from NumPy's.
+    """An `OpDef.computed` for native kernels that may differ from NumPy in the last bits.
 
     Sessions then use the NumPy kernel, and pipelines the native kernel.
     """

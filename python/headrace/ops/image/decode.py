@@ -249,10 +249,9 @@ def decode_image(
     """Decodes a JPEG, PNG, GIF, BMP, TIFF or WebP image.
 
     TIFF and BigTIFF files can have strips, tiles or planes, uncompressed or compressed with LZW,
-    Deflate, PackBits, Zstandard or JPEG. The following pixels are supported: 1- to 16-bit grey and
-    8- or 16-bit RGB, both also with alpha; 1- to 8-bit palettes and CMYK, which become RGB; and
-    YCbCr compressed as JPEG. AVIF is not supported. In a TensorFlow 1 graph, TIFF and WebP are not
-    supported.
+    Deflate, PackBits, Zstandard or JPEG. Their pixels can be 1- to 16-bit grey or 8- or 16-bit RGB,
+    with or without alpha. 1- to 8-bit palettes, CMYK, and YCbCr compressed as JPEG are converted to
+    RGB. AVIF is not supported. In a TensorFlow 1 graph, TIFF and WebP are not supported.
 
     A TIFF can also have float32 pixels, or any number of 8-, 16- or 32-bit channels, as in
     satellite or microscope images. Such pixels are returned as stored, so `dtype` must be able to

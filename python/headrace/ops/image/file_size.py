@@ -24,7 +24,7 @@ def image_size(contents: TensorLike, orientation: bool = False, name: str | None
         name: Name of the operation.
 
     Returns:
-        int32, (2,): the height and width, or those of the first frame if there are several.
+        int32, (2,): the height and width. If there are several frames, those of the first frame.
 
     Raises:
         InvalidArgumentError: When run, if the file is not an image, its header is damaged, or it

@@ -58,7 +58,7 @@ def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None
 
 
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
-    """Reinterprets the bytes of numbers as numbers of another type.
+    """Reinterprets the bytes of numbers as numbers of a different type.
 
     Args:
         input: A tensor of numbers.

@@ -82,7 +82,9 @@ class TokenizerFolder:
         else:
             remedy = f"Its templates are {names}. Pass one of these, or the path of a .jinja file."
         raise NotFoundError(
-            None, None, f"chat: {self.path}: there is no chat template {requested!r}. {remedy}"
+            None,
+            None,
+            f"chat: {self.path}: the tokenizer has no chat template {requested!r}. {remedy}",
         )
 
 
@@ -118,8 +120,8 @@ def tokenizer_json(op: str, path: str) -> bytes:
         raise NotFoundError(
             None,
             None,
-            f"{op}: {path}: there is no such file. Pass the path of a tokenizer.json, "
-            "which you can save with Tokenizer.save(path) of tokenizers. The name of a model "
+            f"{op}: {path}: no such file. Pass the path of a tokenizer.json, "
+            "which you can save with Tokenizer.save(path) in tokenizers. The name of a model "
             "on the Hugging Face hub is not a path.",
         )
     with storage.open_file(path) as file:
@@ -148,7 +150,7 @@ def read_folder(folder: str) -> TokenizerFolder:
         raise NotFoundError(
             None,
             None,
-            f"chat: {folder}: there is no such folder. Pass the folder where you saved a tokenizer "
+            f"chat: {folder}: no such folder. Pass the folder where you saved a tokenizer "
             "with transformers' save_pretrained(). The name of a model on the Hugging Face hub is "
             "not a path.",
         )

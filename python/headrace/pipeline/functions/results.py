@@ -70,7 +70,7 @@ class Results:
         Raises:
             TypeError: If the result is not a dict, a component cannot hold the value, or its type
                 differs from the first example's.
-            ValueError: If the names differ from those of the first example.
+            ValueError: If the names differ from the names in the first example.
             ResourceExhaustedError: If there is not enough memory.
         """
         components: Mapping[str, Any] = as_components(self._where, row, self._specs)

@@ -44,9 +44,9 @@ def torch_generator(rng: "np.random.Generator") -> AbstractContextManager[None]:
 
     The transforms of torchvision use PyTorch's global generator, which the whole process shares.
     Inside a `with torch_generator(rng):` block, they use a separate generator that is seeded from
-    `rng`. The random numbers are then the same with any number of threads or processes, in every
-    run and after a resume. The block neither uses nor changes the generator of your training loop,
-    and it does not affect other threads.
+    `rng`. The random numbers are then the same in every run and after a resume, regardless of the
+    number of threads or processes. The block neither uses nor changes the generator of your
+    training loop, and it does not affect other threads.
 
     It covers all functions and methods that draw random numbers on the CPU, such as `torch.rand`,
     `torch.randint`, `torch.randperm`, `torch.rand_like`, `torch.multinomial` and `tensor.uniform_`,

@@ -106,7 +106,7 @@ class JournalDirectory:
         return sorted((int(match[1]), int(match[2])) for match in self._matches(_SEGMENT))
 
     def orders(self) -> list[int]:
-        """Returns the numbers of the files of the order of arrival, in ascending order."""
+        """Returns the numbers of the files that store the order of arrival, in ascending order."""
         return sorted(int(match[1]) for match in self._matches(_ORDER))
 
     def _matches(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:

@@ -109,7 +109,7 @@ class OrderLog:
             line = self._read_line()
             if line is None:
                 if os.fstat(self._file).st_size > self.next.offset:
-                    raise self._damaged("it was cut short")
+                    raise self._damaged("the line was cut short")
                 self.open(self.next.file + 1)
                 line = self._read_line()
         if line is None:
@@ -141,7 +141,7 @@ class OrderLog:
         except ValueError:
             checksum = -1
         if checksum != engine.crc32c(line[_DIGITS + 1 : -1]):
-            raise self._damaged("it has a wrong checksum")
+            raise self._damaged("the checksum does not match")
         content: Content = json.loads(line[_DIGITS + 1 : -1])
         return content
 

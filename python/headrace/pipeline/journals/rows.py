@@ -182,7 +182,7 @@ def decode_rows(payload: bytes, num_rows: int, specs: Specs) -> list[RowColumn]:
     sections = _Sections(payload)
     columns = [_decoded(sections, num_rows, spec) for spec in specs.values()]
     if not sections.is_over:
-        raise ValueError("there are more bytes than its rows have")
+        raise ValueError("extra bytes follow the last row")
     return columns
 
 

@@ -156,7 +156,7 @@ class SegmentReader:
         if kind != _KIND or engine.crc32c(head[:_CHECKED_BYTES]) != head_checksum:
             if is_open and not self._has(offset + _COMMIT.size + 1):
                 return None
-            raise self._damaged(offset, "its header has a wrong checksum")
+            raise self._damaged(offset, "the checksum of the header does not match")
         end = offset + _COMMIT.size + num_bytes
         if not self._has(end):
             return None
@@ -164,7 +164,7 @@ class SegmentReader:
         if engine.crc32c(payload) != checksum:
             if is_open and not self._has(end + 1):
                 return None
-            raise self._damaged(offset, "its rows have a wrong checksum")
+            raise self._damaged(offset, "the checksum of the rows does not match")
         try:
             columns = decode_rows(payload, num_rows, self._specs)
         except ValueError as error:

@@ -70,7 +70,7 @@ class JournalWorker:
         # The reader that has reached the end of its pass; the next pass continues with it.
         self._behind_pass: JournalReader | None = None
         self._is_finished = description is None
-        # The number of examples of the next blocks to skip.
+        # The number of examples to skip in the next blocks.
         self._num_skipped = 0
 
     @property

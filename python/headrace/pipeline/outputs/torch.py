@@ -192,7 +192,7 @@ class TorchLoader:
 
     @property
     def epoch(self) -> int | None:
-        """The number of the epoch of the last batch, or None before the first batch."""
+        """The epoch of the last batch, or None before the first batch."""
         return self._last_batches().epoch
 
     @property

@@ -163,7 +163,7 @@ def _remote_files(
             files, what = [url], ""
         elif storage.can_be_listed(url):
             files = _remote_files_in(url, has_partitions)
-            what = "there is no such file or directory"
+            what = "no such file or directory"
         else:
             files, what = [], "the server answered 404 Not Found"
             remedy = (
@@ -218,7 +218,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
         case None if is_pattern(path):
             files, what = matching(path), "no file matches this pattern"
         case None:
-            files, what = [], "there is no such file"
+            files, what = [], "no such file"
             if "{" in path:
                 what += ", and the braces are not a valid pattern, such as {a,b} or {000..010}"
     if not files:

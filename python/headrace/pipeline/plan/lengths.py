@@ -58,7 +58,7 @@ def counts_of(source: Source, files: engine.IndexFiles) -> Sequence[int] | None:
 
 
 def length_after(step: Step, length: float) -> float:
-    """Returns the number of output examples of a step.
+    """Returns the number of examples that a step outputs.
 
     Args:
         step: The step.

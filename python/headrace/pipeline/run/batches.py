@@ -475,7 +475,7 @@ class Batches(Reports):
                 None,
                 None,
                 f"pipeline '{self._name}': its first example is already being read, either by "
-                "another thread or in a call of its own function. Use each iteration in one "
+                "another thread or by a call of its own function. Use each iteration in one "
                 "thread only.",
             )
         if threading.current_thread() in self._callers:

@@ -96,7 +96,7 @@ def _depends_on_episodes(chain: Sequence[Stage]) -> bool:
 
 
 def _is_readable(chain: Sequence[Stage], index: int, is_needed: bool, last: int) -> bool:
-    """Returns whether to find the episodes: for a full shuffle, or because `is_needed` is set."""
+    """Returns whether to find the episodes, which a full shuffle and `is_needed` require."""
     return index < last or (is_needed and obstacle(chain[: index + 1]) is None)
 
 

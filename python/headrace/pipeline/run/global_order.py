@@ -113,7 +113,7 @@ class GlobalOrder:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"{what}: pipeline '{name}' was resumed with other parts or weights of mix, so "
+                f"{what}: pipeline '{name}' was resumed with different parts or weights of mix, so "
                 "its batches come from two different orders. Start an iteration from the "
                 "beginning.",
             )

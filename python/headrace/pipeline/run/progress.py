@@ -118,7 +118,7 @@ class Progress:
         return batch
 
     def __len__(self) -> int:
-        """Returns the number of batches of the whole iteration, including those before a resume."""
+        """Returns the number of batches in the whole iteration, including those before a resume."""
         if self._total is None:
             raise TypeError(
                 "len: the number of batches is unknown until they are read. Use pipe.count(), "

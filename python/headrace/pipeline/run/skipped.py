@@ -222,7 +222,7 @@ class Report:
         if not state and not self._judges:
             return
         if not state or len(state[2]) != len(self._judges):
-            raise ValueError("the state was saved by a pipeline with other skip_errors stages")
+            raise ValueError("the state was saved by a pipeline with different skip_errors stages")
         texts, entries, judges = state
         for judge, (rows, next_pass, is_open) in zip(self._judges.values(), judges, strict=True):
             judge.rows, judge.next_pass, judge.is_open = rows, next_pass, bool(is_open)

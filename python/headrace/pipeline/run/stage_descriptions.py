@@ -89,7 +89,7 @@ def _remedy(one: Words, another: Words) -> str:
         )
     if all(text.startswith("shard(") for text in shards):
         return (
-            "Resume with the same shard. A state works with another shard only if shard is not "
+            "Resume with the same shard. A state works with a different shard only if shard is not "
             "in a part of mix, concat or zip, and if it is followed only by map with stateless "
             "functions, parse, select, rename, batches and one epochs."
         )

@@ -46,8 +46,8 @@ def audio_folder(
     name and labelled from 0, and `Pipeline.classes` returns the names. Within a class, files are
     sorted by path, including those in subdirectories. Hidden directories and files with other
     extensions are skipped. Links are followed. If `root` contains several links to a file, the file
-    is read only once. Its path and label are those of the file itself if it is inside `root`, and
-    otherwise those of the first link.
+    is read only once. Its path and label come from the file itself if it is inside `root`, and
+    otherwise from the first link.
 
     Args:
         root: The directory that contains the class directories, or a zip archive; see

@@ -154,7 +154,7 @@ class Coco(AnnotatedImages):
             refuse(
                 "coco",
                 self.file,
-                f"there is no list {missing[0]!r}, expected an object with the lists 'images', "
+                f"the list {missing[0]!r} is missing, expected an object with the lists 'images', "
                 "'annotations' and 'categories'. Pass the file of instances, not of captions.",
             )
         return cast("dict[str, Any]", content)

@@ -16,7 +16,7 @@ _Numbers = npt.NDArray[Any]
 _PER_PIXEL: Final = 5
 # The largest distance of a corner from the image.
 _MOST_DISTANCE: Final = 100_000
-# The compressed run lengths are numbers of 5 bits per character, from the least significant ones.
+# Compressed run lengths have 5 bits per character, the least significant bits first.
 _FIRST_CODE, _BITS, _MORE, _SIGN = 48, 5, 0x20, 0x10
 _MOST_CODES: Final = 7
 

@@ -115,8 +115,8 @@ def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[st
         if name not in specs:
             there = ", ".join(map(repr, specs))
             raise ValueError(
-                f"{where}: dtypes has a type for {name!r}, but there is no such column. The "
-                f"columns are {there}."
+                f"{where}: dtypes has a type for {name!r}, which is not a column. The columns "
+                f"are {there}."
             )
     typed: dict[str, Spec] = {}
     for name, spec in specs.items():
@@ -161,7 +161,7 @@ def components_of(
         if name not in specs or name in masks:
             there = ", ".join(repr(name) for name in specs if name not in masks)
             raise ValueError(
-                f"{where}: defaults has a value for {name!r}, but there is no such column. The "
+                f"{where}: defaults has a value for {name!r}, which is not a column. The "
                 f"columns are {there}."
             )
     for name, word in columns:

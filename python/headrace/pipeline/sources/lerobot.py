@@ -192,7 +192,7 @@ class LeRobot(InferredSource):
         return [engine.Condition(native(column), "in", self.chosen.numbers.tolist())]
 
     def _check_files(self, tables: Sequence[bytes]) -> None:
-        """Raises an error if a file is missing, or a table has another number of frames."""
+        """Raises an error if a file is missing, or a table has the wrong number of frames."""
         lengths = self.data_set.episodes.lengths_of_tables()
         with engine.op_errors():
             counts = engine.parquet_counts(tables)

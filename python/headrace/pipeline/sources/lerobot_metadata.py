@@ -239,10 +239,12 @@ def _json(path: str, words: str) -> Any:
         raise NotFoundError(None, None, f"lerobot: {path}: no such file, {words}") from error
     except ValueError as error:
         raise DataLossError(
-            None, None, f"lerobot: {path}: it is not valid JSON ({error}). Copy the file again."
+            None,
+            None,
+            f"lerobot: {path}: the file is not valid JSON ({error}). Copy the file again.",
         ) from error
     if not isinstance(content, dict):
-        refuse(f"{path}: it contains no object. Copy the data set again.")
+        refuse(f"{path}: the file contains no JSON object. Copy the data set again.")
     return content
 
 

@@ -40,7 +40,7 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{where}: {os.fsdecode(path)}: its directories define the columns "
+                f"{where}: {os.fsdecode(path)}: the directories define the columns "
                 f"{sorted(pairs)}, expected {sorted(names)}, as for {os.fsdecode(files[0][0])}. "
                 "Read the files separately, and combine the pipelines with concat.",
             )

@@ -119,7 +119,7 @@ def _object(place: str, item: ElementTree.Element, label_of: Mapping[str, int]) 
         refuse(
             "pascal_voc",
             place,
-            f"its name is {name!r}, which is not a class. Pass classes=[...] with all names.",
+            f"the name is {name!r}, which is not a class. Pass classes=[...] with all names.",
         )
     texts = [item.findtext(f"bndbox/{edge}") for edge in _EDGES]
     try:

@@ -375,7 +375,7 @@ def _read(directory: str, name: str) -> Any:
         return json.loads(content)
     except ValueError as error:
         raise InvalidArgumentError(
-            None, None, f"{path}: it is not valid JSON ({error}). Copy the data set again."
+            None, None, f"{path}: the file is not valid JSON ({error}). Copy the data set again."
         ) from error
 
 

@@ -140,7 +140,7 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
         case _:
             return dtype
     if dtype is not None and dtype != dtype_in_file:
-        raise _invalid(path, f"its tokens are {dtype_in_file}, but dtype is {dtype}. Remove dtype")
+        raise _invalid(path, f"the tokens are {dtype_in_file}, but dtype is {dtype}. Remove dtype")
     return dtype_in_file
 
 
@@ -196,7 +196,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
     if stored_dtype != dtype:
         raise _invalid(
             path,
-            f"its tokens are {stored_dtype}, expected {dtype}. Read only files of one type "
+            f"the tokens are {stored_dtype}, expected {dtype}. Read only files of one type "
             "together",
         )
     # Checking a remote file takes a request. Only small files are checked, as they may be pointers.
@@ -361,12 +361,12 @@ def _of_npy(path: str) -> tuple[_Dtype, int, int]:
             ) from error
         first_byte = opened.tell()
     if len(shape) != 1:
-        raise _invalid(path, f"its array has shape {shape}, expected one axis. Save array.ravel()")
+        raise _invalid(path, f"the array has shape {shape}, expected one axis. Save array.ravel()")
     if dtype.kind not in "iu" or dtype.newbyteorder("=") != dtype.newbyteorder("<"):
-        raise _invalid(path, f"its array is {dtype}, expected integers. Save the array as integers")
+        raise _invalid(path, f"the array is {dtype}, expected integers. Save the array as integers")
     if dtype.byteorder == ">":
         raise _invalid(
-            path, f"its array is big-endian ({dtype.str}). Save it as {dtype.newbyteorder('<').str}"
+            path, f"the array is big-endian ({dtype.str}). Save it as {dtype.newbyteorder('<').str}"
         )
     return dtype, first_byte, shape[0]
 

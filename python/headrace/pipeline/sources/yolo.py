@@ -107,13 +107,13 @@ class Yolo(AnnotatedImages):
             refuse(
                 "yolo",
                 place,
-                f"it has {len(fields)} values, expected 5: the class, the centre x and y, the "
-                "width and the height. Polygons, keypoints and confidences are not supported.",
+                f"the line has {len(fields)} values, expected 5: the class, the centre x and y, "
+                "the width and the height. Polygons, keypoints and confidences are not supported.",
             )
         try:
             label, box = int(fields[0]), [float(field) for field in fields[1:]]
         except ValueError:
-            refuse("yolo", place, f"it is {line!r}, expected an integer and four numbers.")
+            refuse("yolo", place, f"the line is {line!r}, expected an integer and four numbers.")
         end = np.inf if self.class_names is None else len(self.class_names)
         if not 0 <= label < end:
             expected = "at least 0" if self.class_names is None else f"from 0 to {end - 1}"

@@ -216,5 +216,5 @@ def check_remainder(where: str, remainder: object) -> None:
 
 
 def random_seed() -> int:
-    """Draws a seed of 63 bits from the operating system's source of random numbers."""
+    """Draws a 63-bit seed from the operating system's random number generator."""
     return int.from_bytes(os.urandom(8), "little") >> 1

@@ -23,7 +23,7 @@ class Caller(Step, is_base=True):
 
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
-    # Whether the function works faster on many examples at once.
+    # Whether the function runs faster on many examples at a time.
     works_in_groups: ClassVar[bool] = False
 
     @property

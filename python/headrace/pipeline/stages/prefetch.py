@@ -19,7 +19,7 @@ class Prefetch(KeepsComponents):
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-    described_by: ClassVar = None  # Omitted from states, which can be used with any number.
+    described_by: ClassVar = None  # Omitted from states, so it may change.
 
     def length_after(self, length: float) -> float:
         """Returns the number of output examples."""

@@ -146,7 +146,7 @@ def _hashing(seed: int) -> NativeFunction:
 
 
 def _hashed(value: Any, seed: int) -> Any:
-    """Returns the hashes of values of a native function, from 0 up to `BUCKETS`."""
+    """Hashes values inside a native function. The hashes are less than `BUCKETS`."""
     from headrace.ops.math.cast import cast  # noqa: PLC0415
     from headrace.ops.strings.hash_bucket import string_to_hash_bucket_strong  # noqa: PLC0415
 

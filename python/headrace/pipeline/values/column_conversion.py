@@ -138,7 +138,7 @@ def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
 
     Raises:
         TypeError: If the result is not a dict.
-        ValueError: If the names differ from those of the first example.
+        ValueError: If the names differ from the names in the first example.
     """
     if type(value) is dict and value.keys() == specs.keys():
         return value
@@ -157,7 +157,7 @@ def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
 
 
 def typed(where: str, name: str, raw: Any, spec: Spec, is_separate: bool = False) -> Any:
-    """Converts a value like `as_value`, but gives empty lists the type of the first example.
+    """Converts a value like `as_value`, but empty lists get the type of the first example.
 
     Raises:
         TypeError: If a component cannot hold the value, or its type differs from the first

@@ -37,7 +37,7 @@ _MACROBLOCKS: Final = {
     **{31: 18_000, 32: 20_480, 40: 32_768, 41: 32_768, 42: 34_816, 50: 110_400, 51: 184_320},
     **{52: 184_320, 60: 696_320, 61: 696_320, 62: 696_320},
 }
-# Pictures that are being decoded, returned and converted.
+# The number of other pictures in memory, which are being decoded, returned or converted.
 _OTHER_PICTURES: Final = 4
 # The maximum number of bytes per pixel: two bytes per value in YUV 4:2:0, or one in YUV 4:4:4.
 _PIXEL_BYTES: Final = 3
@@ -170,7 +170,7 @@ def _decode(
         if sample not in needed:
             continue
         if frame.is_corrupt:
-            raise _UndecodableError(sample, "it is damaged, or depends on a damaged picture")
+            raise _UndecodableError(sample, "the picture is damaged, or depends on a damaged one")
         missing.discard(sample)
         if sample in run.wanted:
             store(sample, converter.picture(frame))
@@ -201,7 +201,7 @@ def _frames(
                 contents = video.native.read_samples(first, end)
             for sample, content in enumerate(contents, first):
                 if not content:
-                    raise _UndecodableError(sample, "it has no data")
+                    raise _UndecodableError(sample, "the picture has no data")
                 if sample not in run.wanted and _is_disposable(video.native, content):
                     missing.discard(sample)
                     continue
@@ -221,7 +221,7 @@ def _frames(
 
 
 def _is_disposable(native: engine.Video, content: bytes) -> bool:
-    """Returns whether no other picture refers to a picture of H.264.
+    """Returns whether an H.264 picture is disposable: no other picture refers to it.
 
     Source: ITU-T H.264, sections 7.3.1 and 7.4.1 (`nal_ref_idc`).
     """
@@ -244,7 +244,7 @@ def _clean_start(video: VideoFile, start: int) -> int:
 
 
 def _refreshes_in_parts(unit: bytes) -> bool:
-    """Returns whether a unit of H.264 marks a keyframe that later pictures complete.
+    """Returns whether an H.264 unit marks a keyframe that later pictures complete.
 
     Source: ITU-T H.264, sections 7.3.2.3.1, D.1.8 and D.2.8 (`recovery_frame_cnt`).
     """
@@ -270,7 +270,7 @@ def _refreshes_in_parts(unit: bytes) -> bool:
 
 
 def _units(native: engine.Video, content: bytes) -> list[bytes]:
-    """Returns the units of a sample of H.264; an empty list for other codecs.
+    """Returns the units of an H.264 sample, or an empty list for other codecs.
 
     Source: ISO/IEC 14496-15, section 5.3.3.
     """

@@ -46,7 +46,7 @@ def frames(
         InvalidArgumentError: If the format or the codec is not supported, frames differ in size and
             `size` is None, or no frame is close enough to a time.
         ModuleNotFoundError: If PyAV is not installed. `pip install headrace[video]` installs it.
-        OutOfRangeError: If there is no frame with this number.
+        OutOfRangeError: If a frame does not exist.
     """
     check_installed("video")
     file = open_video(video)

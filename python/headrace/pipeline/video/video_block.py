@@ -13,7 +13,7 @@ from headrace.pipeline.video.video_file import VideoFile, open_video
 
 __all__ = ["CurrentBlock", "Groups", "VideoBlock"]
 
-# The numbers of the frames of some groups, such as clips. int64, (groups, frames).
+# The frame numbers in some groups, such as clips. int64, (groups, frames).
 Groups: TypeAlias = "npt.NDArray[np.int64]"
 # Reads groups of frames of a video; see `frames.read_into`.
 Read: TypeAlias = Callable[[VideoFile, list[npt.NDArray[np.int64]]], list[Picture]]

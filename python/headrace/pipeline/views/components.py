@@ -40,7 +40,7 @@ _MOST_LETTERS: Final = 1_000
 _MOST_TOKENS: Final = 512
 # Longer arrays become histograms.
 _MOST_VALUES: Final = 16
-# The number of pictures of a list or a video.
+# The number of pictures to show from a list or a video.
 _MOST_PICTURES: Final = 8
 _NUM_BINS: Final = 32
 _MOST_TEXT_COLUMNS: Final = 80

@@ -68,7 +68,7 @@ def _media_type(data: bytes) -> str | None:
 
 
 def sound_of(samples: npt.NDArray[Any], rate: int) -> Sound:
-    """Returns samples as a WAV file with 16 bits.
+    """Returns samples as a 16-bit WAV file.
 
     Args:
         samples: int16, or floats from -1 to 1; (samples,) or (samples, channels). Other integers

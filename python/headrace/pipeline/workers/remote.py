@@ -152,7 +152,7 @@ class RemoteWorker:
         self._owner: Final = os.getpid()
         self._offered: int | None = None
         self.plan: int | None = None
-        # Held while a place is taken or given back, while functions are loaded in the process,
+        # Held while a place is taken or returned, while functions are loaded in the process,
         # while a block is sent, and while the exit code is read.
         self._lock: Final = threading.Lock()
         self._loading: Final = threading.Lock()
@@ -199,7 +199,7 @@ class RemoteWorker:
         return sum(place.num_bytes for place in self._places)
 
     def take_place(self) -> Place:
-        """Returns a free place. `leave` gives it back.
+        """Returns a free place. Pass it to `leave` when you no longer need it.
 
         Raises:
             WorkerEnded: If the process has ended, and another thread has noticed that.
@@ -312,7 +312,7 @@ class RemoteWorker:
     def close(self) -> int | None:
         """Frees the shared memory of a process that has ended, and returns its exit code.
 
-        If a thread still uses a place, the place's memory is freed when the thread gives it back.
+        If a thread still uses a place, the place's memory is freed when the thread returns it.
         """
         self._close()
         with self._ending:

@@ -134,7 +134,7 @@ class ExamplesMessage:
 
 @dataclass(frozen=True)
 class CloseRequest:
-    """Drops the iterator. The reply is sent when no call of it is running."""
+    """Drops the iterator. The reply is sent once none of its calls is running."""
 
 
 Message: TypeAlias = "OpenRequest | SeekRequest | NextRequest | CloseRequest"

@@ -85,7 +85,8 @@ class ResultMessage:
     """Returns a worker's results, in its output arena.
 
     Attributes:
-        result: The results of the calls. Their rows are in the arena, or unchanged.
+        result: The results of the calls. The rows are stored in the arena, unless the function
+            returned them unchanged.
         columns: The locations of the components in the arena, or None if the rows are unchanged.
         num_rows: The number of rows.
         size: The number of bytes used in the arena.

@@ -108,7 +108,7 @@ class Journal:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"{self.path}: this file was written by another version of headrace. Remove it "
+                f"{self.path}: this file was written by a different version of headrace. Remove it "
                 "and all output of that run, and start again.",
             )
         return content

@@ -30,7 +30,7 @@ class Shard(ABC):
 
     @abstractmethod
     def publish(self) -> None:
-        """Completes the file, and gives it its final name."""
+        """Completes the file and renames it to its final name."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -78,7 +78,7 @@ class WholeFile:
             self.stream = cast("IO[bytes]", packed)
 
     def publish(self) -> None:
-        """Flushes the file, and gives it its final name."""
+        """Flushes the file and renames it to its final name."""
         if self.stream is not self._buffer:
             self.stream.close()
         self._buffer.flush()

@@ -16,13 +16,13 @@ class Wording(NamedTuple):
 
     Attributes:
         component: The term for a component.
-        drop: How to write only the other components.
-        as_text: How to write bytes as text. `{name}` is the component.
-        as_list: How to write lists.
-        as_numbers: How to write numbers that JSON does not support.
-        new_key: How to give samples keys.
-        other_key: How to give samples different keys.
-        rename: How to rename a component. `{name}` is the component.
+        drop: The suggested fix for leaving a component out.
+        as_text: The suggested fix for bytes that are not text. `{name}` is the component.
+        as_list: The suggested fix for lists.
+        as_numbers: The suggested fix for numbers that JSON does not support.
+        new_key: The suggested fix for samples without keys.
+        other_key: The suggested fix for keys that cannot be used.
+        rename: The suggested fix for a component name. `{name}` is the component.
     """
 
     component: str

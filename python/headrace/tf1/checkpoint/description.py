@@ -59,7 +59,7 @@ def _refuse(path: str, difference: str) -> None:
     raise errors.InvalidArgumentError(
         None,
         None,
-        f"{path}: the checkpoint belongs to another graph: {difference}. Restore it with the "
+        f"{path}: the checkpoint belongs to a different graph: {difference}. Restore it with the "
         "program that saved it.",
     )
 

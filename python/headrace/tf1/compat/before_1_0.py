@@ -206,7 +206,7 @@ def _text(tag: str | bytes) -> str:
     return tag.decode() if isinstance(tag, bytes) else tag
 
 
-# The old names in each module of TensorFlow, by the module's name after `tf.`.
+# The old names in each TensorFlow module, by the module's name after `tf.`.
 def softmax_cross_entropy_with_logits(
     logits: TensorLike, labels: TensorLike, dim: int = -1, name: str | None = None
 ) -> Tensor:

@@ -43,7 +43,7 @@ def install(
     `tensorflow.python` and `tensorflow.contrib` also work. The change applies to all modules in the
     process. A second call with the same arguments does nothing.
 
-    Names and modules of TensorFlow 1.15 that headrace lacks, such as layers and optimizers, can be
+    TensorFlow 1.15 names and modules that headrace lacks, such as layers and optimizers, can be
     imported. When you use them, they raise NotImplementedError with a message that names a
     replacement. Names that don't exist in TensorFlow 1.15 either raise AttributeError and
     ImportError as usual, so `hasattr(tf, ...)` and `try: import ...` behave as in TensorFlow.

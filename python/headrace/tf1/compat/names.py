@@ -1,4 +1,4 @@
-"""The names and modules of TensorFlow 1.15.
+"""TensorFlow 1.15's names and modules.
 
 `names_1_15.txt` lists the names, with one paragraph per module. For example, `train:` lists a
 module's public names, `python.ops/:` the modules inside a package, and `python.keras.layers/*:` the
@@ -20,7 +20,7 @@ _OPEN_PACKAGES: Final = ("contrib.", "compat.v2")
 
 
 def is_module(path: str) -> bool:
-    """Returns whether a path after `tensorflow.` can be a module of TensorFlow 1.15.
+    """Returns whether a path after `tensorflow.` can be a TensorFlow 1.15 module.
 
     Below `contrib`, only the first part of the path is checked.
     """
@@ -35,7 +35,7 @@ def is_listed_module(path: str) -> bool:
 
 
 def has_name(module: str, name: str) -> bool:
-    """Returns whether a module of TensorFlow 1.15 can have a name.
+    """Returns whether a TensorFlow 1.15 module can have a name.
 
     Args:
         module: The path of the module after `tensorflow.`. "" for `tensorflow` itself.

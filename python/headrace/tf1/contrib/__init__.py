@@ -1,4 +1,4 @@
-"""`tf.contrib`: only the modules for input pipelines."""
+"""The modules of `tf.contrib` that input pipelines use."""
 
 from typing import TYPE_CHECKING
 

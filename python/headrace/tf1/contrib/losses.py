@@ -1,4 +1,4 @@
-"""`tf.contrib.losses` and `tf.contrib.slim.losses`: losses with the predictions first.
+"""`tf.contrib.losses` and `tf.contrib.slim.losses`: losses whose first argument is the predictions.
 
 Source: `tf.contrib.losses` of TensorFlow 1.15.
 """

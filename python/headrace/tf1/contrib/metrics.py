@@ -1,4 +1,4 @@
-"""`tf.contrib.metrics`: metrics with the predictions first, and sets of metrics.
+"""`tf.contrib.metrics`: metrics whose first argument is the predictions, and sets of metrics.
 
 Source: `tf.contrib.metrics` of TensorFlow 1.15.
 """

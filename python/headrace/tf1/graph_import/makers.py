@@ -1,4 +1,4 @@
-"""Makers, which create operations from messages, by operation type."""
+"""Functions that create operations from protocol buffer messages, by operation type."""
 
 from functools import partial
 from typing import Any, Final

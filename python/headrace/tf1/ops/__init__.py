@@ -12,7 +12,7 @@ otherwise one by one. Each name is loaded on first use. `homes.py` lists the mod
 from typing import TYPE_CHECKING
 
 from headrace.core import exports as _exports
-from headrace.ops import operators as _operators  # noqa: F401  (gives tensors their operators)
+from headrace.ops import operators as _operators  # noqa: F401  (adds operators to tensors)
 from headrace.tf1.ops import homes as _homes
 
 if TYPE_CHECKING:

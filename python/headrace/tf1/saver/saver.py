@@ -246,7 +246,7 @@ class Saver:
 
         Raises:
             DataLossError: If a file is damaged.
-            InvalidArgumentError: If the shape or type of a value differs from that of its variable.
+            InvalidArgumentError: If the shape or type of a value does not match its variable.
             NotFoundError: If a variable is missing from the checkpoint.
             RuntimeError: If the build was deferred and `build` was not called.
             TypeError: If `sess` is not a session.

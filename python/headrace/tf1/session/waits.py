@@ -238,7 +238,7 @@ class Waits:
         for key, kind, initializer in _INITIALIZERS:
             if any(variable.op.name == name for variable in self._graph.get_collection(key)):
                 return f"\n\t It is a {kind} variable: run tf.{initializer}() before anything else."
-        return "\n\t It is in no collection of variables: run its own initializer first."
+        return "\n\t It is not in any collection of variables: run its own initializer first."
 
 
 _RUNNERS: Final = GraphKeys.QUEUE_RUNNERS

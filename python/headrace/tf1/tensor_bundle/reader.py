@@ -190,5 +190,5 @@ def _not_found(path: str) -> NotFoundError:
     return NotFoundError(
         None,
         None,
-        f"{path}: there is no such file, expected a part of a checkpoint. Check the path.",
+        f"{path}: no such file, expected a part of a checkpoint. Check the path.",
     )

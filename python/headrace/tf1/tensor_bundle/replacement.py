@@ -105,7 +105,7 @@ class Replacement:
 
 
 def _num_shards(prefix: str) -> int | None:
-    """Returns the number of data files of a checkpoint, or None if its index cannot be read."""
+    """Returns the number of data files in a checkpoint, or None if its index cannot be read."""
     try:
         return BundleReader(prefix).num_shards
     except OpError:

@@ -52,7 +52,7 @@ def find_element(element: Any) -> Any:
 
     Raises:
         KeyError: If the default graph has no element with that name.
-        ValueError: If the element belongs to another graph, or is an operation with several
+        ValueError: If the element belongs to a different graph, or is an operation with several
             outputs.
     """
     graph = get_default_graph()

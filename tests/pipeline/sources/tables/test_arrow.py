@@ -61,7 +61,9 @@ def test_feather_and_legacy_streams_are_read(tmp_path):
     write(tmp_path / "c.arrow", table(), use_legacy_format=True)
     assert numbers(hr.arrow(tmp_path / "c.arrow")) == list(range(200))
     (tmp_path / "d.feather").write_bytes(b"FEA1" + bytes(200) + b"FEA1")
-    with pytest.raises(errors.InvalidArgumentError, match=r"d.feather: it is a Feather version 1"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"d.feather: the file is Feather version 1"
+    ):
         list(hr.arrow(tmp_path / "d.feather"))
 
 
@@ -126,7 +128,7 @@ def test_truncated_arrow_file_is_rejected(tmp_path):
     stream = write(tmp_path / "b.arrow", table(), pa.ipc.new_stream).read_bytes()
     for data, kind, message in [
         (full[:-3], errors.DataLossError, "marker 'ARROW1', so it is cut short"),
-        (full[:8], errors.DataLossError, "8 bytes do not end with a footer"),
+        (full[:8], errors.DataLossError, r"\(8 bytes\) does not end with a footer"),
         (full[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
         (
             stream[:3000],
@@ -136,9 +138,9 @@ def test_truncated_arrow_file_is_rejected(tmp_path):
         (stream[:20], errors.InvalidArgumentError, "not the schema .* cut short; copy it again"),
         (gzip.compress(stream), errors.InvalidArgumentError, "with gzip, .* Decompress it first"),
         (stream + stream, errors.InvalidArgumentError, "bytes after the end of the stream"),
-        (b"", errors.InvalidArgumentError, "its 0 bytes do not start with the schema"),
-        (b"hello world, this is text", errors.InvalidArgumentError, "do not start with|it is"),
-        (b"PAR1" + full, errors.InvalidArgumentError, "it is .*Parquet"),
+        (b"", errors.InvalidArgumentError, r"the file \(0 bytes\) does not start with"),
+        (b"hello world, this is text", errors.InvalidArgumentError, "does not start with"),
+        (b"PAR1" + full, errors.InvalidArgumentError, "the file is .*Parquet"),
     ]:
         path.write_bytes(data)
         with pytest.raises(kind, match=f"(?s)a.arrow: .*{message}"):

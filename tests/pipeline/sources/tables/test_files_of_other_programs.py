@@ -193,7 +193,7 @@ def test_fixed_length_lists_by_duckdb_can_be_null():
 
 @pytest.mark.parametrize("name", ["polars/wide.parquet", "polars/wide.arrow"])
 def test_error_for_128_bit_integers_names_the_column(name):
-    with pytest.raises(errors.InvalidArgumentError, match="the column 'big' has integers of 128"):
+    with pytest.raises(errors.InvalidArgumentError, match="the column 'big' has 128-bit integers"):
         list(read(name, ["number"]))
 
 

@@ -44,7 +44,9 @@ def test_encrypted_footer_is_rejected_with_the_file_name_and_a_remedy(tmp_path, 
     path = tmp_path / "a.parquet"
     encrypted(path, column_keys={"s": ["s", "n"]})
     assert path.read_bytes().endswith(b"PARE")
-    message = "a.parquet: it is encrypted, expected a plain Parquet file. Decrypt.*write it again"
+    message = (
+        "a.parquet: the file is encrypted, expected a plain Parquet file. Decrypt.*write it again"
+    )
     with pytest.raises(errors.InvalidArgumentError, match=message):
         read(hr.parquet(path))
 
@@ -55,7 +57,7 @@ def test_encrypted_columns_are_rejected_but_plain_ones_are_read(tmp_path):
     assert path.read_bytes().endswith(b"PAR1")
     assert len(hr.parquet(path)) == 100
     assert [row["n"] for row in hr.parquet(path, ["n"])] == list(range(100))
-    message = "a.parquet: row group 0: the column 's': it is encrypted, .*columns, or decrypt it"
+    message = "a.parquet: row group 0: the column 's' is encrypted, .*columns, or decrypt it"
     for columns in (None, ["s"]):
         with pytest.raises(errors.InvalidArgumentError, match=message):
             list(hr.parquet(path, columns))
@@ -86,14 +88,14 @@ VALUES = (METADATA, NUM_VALUES)
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ((NUM_ROWS,), "its footer claims {} rows, expected the 100 of its 2 row groups"),
+        ((NUM_ROWS,), "the footer claims {} rows, but its 2 row groups have 100"),
         (
             ROWS_OF_SECOND,
-            "row group 1: (the column 'n': its footer claims 50 values, expected the {}|",
+            "row group 1: (the column 'n': the footer claims 50 values, expected {}, the number|",
         ),
         (
             (GROUPS, -1, COLUMNS, -1, *VALUES),
-            "row group 0: the column 'n': its footer claims {} val",
+            "row group 0: the column 'n': the footer claims {} val",
         ),
     ],
     ids=["file", "row group", "column"],
@@ -104,7 +106,7 @@ def test_error_for_a_wrong_count_names_its_location(table_file, place, message, 
     field(footer, *place).value = lie
     table_file.write_bytes(with_footer(rows, footer))
     if message.endswith("|"):
-        message += "its footer claims {} rows, a negative)"
+        message += "the footer claims {} rows, a negative)"
     for read in (list, len):
         with pytest.raises(errors.DataLossError, match=f"a.parquet: {message.format(lie, lie)}"):
             read(hr.parquet(table_file))
@@ -114,7 +116,7 @@ def test_error_for_too_few_list_values_names_its_location(table_file):
     footer, rows = footer_of(table_file.read_bytes())
     field(footer, GROUPS, -2, COLUMNS, -2, *VALUES).value = 49
     table_file.write_bytes(with_footer(rows, footer))
-    message = "row group 1: the column 'l.*': its footer claims 49 values, expected at least the 50"
+    message = "row group 1: the column 'l.*': the footer claims 49 values, expected at least 50, "
     with pytest.raises(errors.DataLossError, match=f"a.parquet: {message}"):
         list(hr.parquet(table_file))
 

@@ -283,8 +283,8 @@ def test_truncated_or_encrypted_file_is_rejected(tmp_path):
     pq.write_table(table(20), path)
     full = path.read_bytes()
     for data, kind, message in (
-        (full[:-5], errors.DataLossError, "do not end with the Parquet marker 'PAR1'.*cut short"),
-        (full[:8], errors.InvalidArgumentError, "it has 8 bytes"),
+        (full[:-5], errors.DataLossError, "does not end with the Parquet marker 'PAR1'.*cut short"),
+        (full[:8], errors.InvalidArgumentError, r"the file \(8 bytes\)"),
         (b"PARE" + full[4:-4] + b"PARE", errors.InvalidArgumentError, "encrypted.*Decrypt it"),
         (full[:-8] + b"\xff\xff\xff\x7fPAR1", errors.DataLossError, "footer.*copy it again"),
         (b"\x1f\x8b\x08" + full, errors.InvalidArgumentError, "gzip.*Decompress it first"),

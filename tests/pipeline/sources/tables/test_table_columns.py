@@ -205,7 +205,7 @@ def test_nulls_can_have_defaults_or_a_mask(written):
         ValueError, match=r"the mask of the hr.Nullable column 'a' would be called 'a_mask'"
     ):
         read({"a": hr.Nullable(int), "a_mask": bool})
-    with pytest.raises(ValueError, match="a value for 'a_mask', but there is no such column"):
+    with pytest.raises(ValueError, match="a value for 'a_mask', which is not a column"):
         read({"a": hr.Nullable(int)}, defaults={"a_mask": True})
 
 
@@ -370,7 +370,7 @@ def test_types_of_some_columns_can_be_set(written):
     assert rows[1]["price"] == 2.5
     with pytest.raises(errors.InvalidArgumentError, match=r"'price' is decimal.*dtypes={'price'"):
         list(read())
-    with pytest.raises(ValueError, match="a type for 'x', but there is no such column"):
+    with pytest.raises(ValueError, match="a type for 'x', which is not a column"):
         list(read(["price"], dtypes={"price": str, "x": int}))
     with pytest.raises(ValueError, match="columns already has the types of all columns"):
         read({"n": int}, dtypes={"price": str})

@@ -40,7 +40,7 @@ def corrupted(offset, record, what, remedy=f"; {COPY}"):
 
 def truncated(offset, record, length, size):
     where = f"truncated record at {offset} (record {record})"
-    return f"{where}: it claims {length} bytes, past the end of the file ({size}). {CUT}"
+    return f"{where}: the header claims {length} bytes, past the end of the file ({size}). {CUT}"
 
 
 def inflating(what, record, offset, remedy="It is damaged; copy it again."):

@@ -78,7 +78,7 @@ DAMAGED = {
     ),
     "a short content": (
         b"\x08\x03\x12\x00\x22\x01a",
-        "Cannot parse tensor from proto: its content ha",
+        "Cannot parse tensor from proto: the content ha",
     ),
     "a negative size": (
         *(

@@ -93,14 +93,14 @@ impl Archive {
     pub fn member(self: &Arc<Self>, name: &[u8]) -> Result<Member> {
         let shown = excerpt(name);
         let at = |text: &str| Error::invalid_argument(format!("{}: member '{shown}': {text}.", self.name.text()));
-        let number = *self.numbers.get(name).ok_or_else(|| at("there is no such member"))?;
+        let number = *self.numbers.get(name).ok_or_else(|| at("not found in the archive"))?;
         match &self.entries[number].obstacle {
             Some(obstacle) => Err(at(obstacle)),
             None => Ok(Member { archive: Arc::clone(self), number }),
         }
     }
 
-    /// The file, with a cache for a remote one.
+    /// The archive file. If it is remote, its parts are cached.
     fn file(&self, cache: Option<&Arc<Cache>>) -> Result<Arc<Positioned>> {
         let Some(cache) = cache.filter(|_| self.file.is_remote()) else { return Ok(Arc::clone(&self.file)) };
         if let Some((of, file)) = self.cached.get()

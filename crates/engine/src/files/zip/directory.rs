@@ -25,7 +25,7 @@ const ZIP64: u16 = 1;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 const UNIX: u8 = 3;
-const NO_END64: &str = "its zip64 end record is missing";
+const NO_END64: &str = "the zip64 end record is missing";
 /// The flag of names in UTF-8.
 const UTF8: u16 = 1 << 11;
 /// The bits of a Unix mode with the file type, and their value for a symbolic link.
@@ -134,7 +134,7 @@ pub(super) fn locate(tail: &[u8], len: u64) -> Parsed<Directory> {
     };
     let last = tail.len().checked_sub(END_BYTES).ok_or(Damage::NoEnd)?;
     let end = (0..=last).rev().take(usize::from(u16::MAX) + 1).find(is_end).ok_or(Damage::NoEnd)?;
-    let short = || Damage::Invalid("its end record is incomplete".to_owned());
+    let short = || Damage::Invalid("the end record is incomplete".to_owned());
     let mut fields = Fields(&tail[end + END.len()..]);
     let mut small = || Some((fields.u16()?, fields.u16()?, fields.u16()?, fields.u16()?, fields.u32()?, fields.u32()?));
     let (disk, first_disk, num_here, num_entries, num_bytes, offset) = small().ok_or_else(short)?;
@@ -151,7 +151,7 @@ pub(super) fn locate(tail: &[u8], len: u64) -> Parsed<Directory> {
             .or_else(|damage| if may_be_lost { invalid(NO_END64) } else { Err(damage) });
     };
     let at = locator.checked_sub(END64_BYTES).filter(|at| tail[*at..].starts_with(&END64));
-    let at = at.ok_or_else(|| Damage::Invalid("its zip64 end record is not before the locator".to_owned()))?;
+    let at = at.ok_or_else(|| Damage::Invalid("the zip64 end record is not directly before its locator".to_owned()))?;
     let mut fields = Fields(&tail[at + END64.len() + 12..]);
     let mut large = || {
         let disks = (fields.u32()?, fields.u32()?);
@@ -166,15 +166,13 @@ pub(super) fn locate(tail: &[u8], len: u64) -> Parsed<Directory> {
         || !agrees(num_bytes.into(), u32::MAX.into(), num_bytes64)
         || !agrees(offset.into(), u32::MAX.into(), offset64)
     {
-        return invalid("its end record and its zip64 end record contradict each other");
+        return invalid("the end record and the zip64 end record contradict each other");
     }
     directory(tail_offset + at as u64, num_entries64, num_bytes64, offset64)
 }
 
 fn several_disks() -> Damage {
-    Damage::Unsupported(
-        "it is one part of an archive in several files. Join the parts with `zip -s 0` first".to_owned(),
-    )
+    Damage::Unsupported("the file is one part of a split archive. Join the parts with `zip -s 0` first".to_owned())
 }
 
 /// The directory that ends at `end`.
@@ -185,7 +183,7 @@ fn directory(end: u64, num_entries: u64, num_bytes: u64, stated_offset: u64) -> 
         Some((offset, num_bytes_before)) if num_entries <= num_bytes / ENTRY_BYTES as u64 => {
             Ok(Directory { offset, num_bytes, num_entries, num_bytes_before, may_lack_end64: false })
         }
-        _ => invalid(format!("its central directory of {num_entries} members in {num_bytes} bytes does not fit")),
+        _ => invalid(format!("the central directory of {num_entries} members in {num_bytes} bytes does not fit")),
     }
 }
 
@@ -195,7 +193,7 @@ pub(super) fn entries(mut bytes: &[u8], directory: &Directory) -> Parsed<Vec<Ent
     for number in 0..directory.num_entries {
         let (entry, rest) = entry(bytes, directory)
             .transpose()
-            .ok_or_else(|| Damage::Invalid(format!("member {number} of its central directory is cut short")))??;
+            .ok_or_else(|| Damage::Invalid(format!("entry {number} of the central directory is cut short")))??;
         bytes = rest;
         if !entry.name.ends_with(b"/") {
             allocate::grow(&mut entries, 1)?;
@@ -206,7 +204,7 @@ pub(super) fn entries(mut bytes: &[u8], directory: &Directory) -> Parsed<Vec<Ent
         return invalid(NO_END64);
     }
     if !bytes.is_empty() {
-        return invalid(format!("its central directory has {} bytes after its last member", bytes.len()));
+        return invalid(format!("the central directory has {} extra bytes after the last member", bytes.len()));
     }
     check_names(&entries)?;
     entries.sort_by_key(|entry| entry.offset);
@@ -233,7 +231,7 @@ fn check_names(entries: &[Entry]) -> Parsed<()> {
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
             let shown = excerpt(pair[0]);
-            unsafe_name(format!("there are several members '{shown}'"))
+            unsafe_name(format!("several members are named '{shown}'"))
         }
         None => Ok(()),
     }
@@ -288,7 +286,7 @@ fn entry<'a>(bytes: &'a [u8], directory: &Directory) -> Parsed<Option<(Entry, &'
         return Ok(None);
     };
     if signature != ENTRY {
-        return invalid("its central directory is damaged");
+        return invalid("the central directory is damaged");
     }
     let shown = || excerpt(name);
     let sizes = zip64_sizes(extra, [unpacked, packed, offset])
@@ -302,14 +300,17 @@ fn entry<'a>(bytes: &'a [u8], directory: &Directory) -> Parsed<Option<(Entry, &'
         .ok_or_else(|| Damage::Invalid(format!("the position of member '{}' is too large", shown())))?;
     let is_link = made_by[1] == UNIX && (mode >> 16) & FILE_TYPE == LINK;
     let obstacle = if flags & 1 != 0 {
-        Some("it is encrypted. Decrypt the archive first".to_owned())
+        Some("the member is encrypted. Decrypt the archive first".to_owned())
     } else if method != STORED && method != DEFLATED {
         let name = method_name(method);
         Some(format!(
-            "it is compressed with {name}, but only stored and deflated members can be read. Use `zip` to create the archive again"
+            "the member is compressed with {name}, but only stored and deflated members can be read. Use `zip` to create the archive again"
         ))
     } else if is_link {
-        Some("it is a symbolic link. Create the archive with the file itself, which `zip` does by default".to_owned())
+        Some(
+            "the member is a symbolic link. Create the archive with the file itself, which `zip` does by default"
+                .to_owned(),
+        )
     } else if method == STORED && packed_bytes != num_bytes {
         return invalid(format!("member '{}' is stored in {packed_bytes} bytes, expected {num_bytes}", shown()));
     } else {
@@ -396,12 +397,12 @@ pub(super) fn data_start(frame: &[u8], entry: &Entry) -> std::result::Result<usi
         Some((signature, flags, method, name, LOCAL_BYTES + name_bytes + extra_bytes))
     };
     match read() {
-        None => Err("its local header is cut short"),
-        Some((signature, ..)) if signature != LOCAL => Err("it has no local header"),
+        None => Err("the local header is cut short"),
+        Some((signature, ..)) if signature != LOCAL => Err("the local header is missing"),
         Some((_, flags, method, name, _))
             if method != entry.method || *text_of(name, flags & UTF8 != 0) != entry.name[..] =>
         {
-            Err("its local header contradicts the central directory")
+            Err("the local header contradicts the central directory")
         }
         Some((.., start)) => Ok(start),
     }

@@ -54,7 +54,7 @@ impl Member {
         let entry = self.entry();
         let start = data_start(frame, entry).map_err(|text| self.damaged(text))?;
         let packed = usize::try_from(entry.packed_bytes).ok().and_then(|count| frame.get(start..)?.get(..count));
-        let packed = packed.ok_or_else(|| self.damaged("its data are cut short"))?;
+        let packed = packed.ok_or_else(|| self.damaged("the data is cut short"))?;
         let contents = match entry.is_deflated() {
             true => self.inflated(packed)?,
             false => allocate::copied(packed).map_err(|refusal| refusal.at(CONTENTS))?,
@@ -63,7 +63,7 @@ impl Member {
         crc.update(&contents);
         match crc.sum() == entry.crc {
             true => Ok(contents),
-            false => Err(self.damaged("its checksum does not match")),
+            false => Err(self.damaged("the checksum does not match")),
         }
     }
 
@@ -80,7 +80,7 @@ impl Member {
             Ok(()) if contents.len() as u64 == num_bytes && inflate.total_in() == packed.len() as u64 => {
                 Ok(contents.into())
             }
-            Ok(()) | Err(Unread::Failed(_)) => Err(self.damaged("its compressed data are damaged")),
+            Ok(()) | Err(Unread::Failed(_)) => Err(self.damaged("the compressed data is damaged")),
         }
     }
 
@@ -90,7 +90,7 @@ impl Member {
             true => {
                 Error::data_loss(format!("{text}. The archive is damaged; copy it again.")).with_lost(Lost::Records(1))
             }
-            false => storage::changed("its archive was modified"),
+            false => storage::changed("the archive was modified"),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Request {
             None => member.file(cache.as_ref()).map_err(as_io)?.read(&mut frame, range.start),
         };
         read.map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => as_io(member.damaged("the archive ends before it")),
+            ErrorKind::UnexpectedEof => as_io(member.damaged("the archive ends before the end of the member")),
             _ => error,
         })?;
         member.contents(&frame).map_err(as_io)

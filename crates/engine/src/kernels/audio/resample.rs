@@ -75,7 +75,7 @@ impl Rates {
         if let Some(resampler) = find() {
             return Ok(Some(resampler));
         }
-        let resampler = Resampler::new(from, self.to).map_err(|refusal| refusal.at("the filter of a resampler"))?;
+        let resampler = Resampler::new(from, self.to).map_err(|refusal| refusal.at("the resampling filter"))?;
         let resampler = Arc::new(resampler);
         if let Ok(mut kept) = self.kept.lock() {
             kept.truncate(KEPT - 1);

@@ -71,8 +71,8 @@ impl LogMelSpectrogram {
         let padding = self.padding;
         if padding > 0 && self.is_reflected && samples.len() <= padding {
             return Err(Error::invalid_argument(format!(
-                "got {} samples, expected more than half of n_fft ({padding}), which reflection at the ends needs. \
-                 Use a smaller n_fft, pad_mode='constant' or longer audio",
+                "got {} samples, but reflection at the ends needs more than half of n_fft ({padding}). Use a smaller \
+                 n_fft, pad_mode='constant' or longer audio",
                 samples.len()
             )));
         }
@@ -140,7 +140,7 @@ impl Kernel for LogMelSpectrogram {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [samples] = expect_inputs(&inputs)?;
         if samples.shape().len() != 1 {
-            let text = format!("samples has shape {}, expected (samples,): one channel", samples.shape());
+            let text = format!("samples has shape {}, expected a single channel of shape (samples,)", samples.shape());
             return Err(Error::invalid_argument(text));
         }
         self.spectrogram(samples.values::<f32>()?).map(Step::one)
@@ -267,7 +267,10 @@ mod tests {
     #[test]
     fn sounds_that_are_too_short_are_rejected() {
         let text = error_text(&kernel(true), &[samples(vec![0.0; 128])]);
-        assert!(text.contains("got 128 samples, expected more than half of n_fft (128)"), "{text}");
+        assert!(
+            text.contains("got 128 samples, but reflection at the ends needs more than half of n_fft (128)"),
+            "{text}"
+        );
         let text = error_text(&kernel(false), &[samples(vec![0.0; 255])]);
         assert!(text.contains("got 255 samples, expected at least n_fft (256)"), "{text}");
     }

@@ -21,7 +21,7 @@ impl Homography {
         if let Ok(affine) = <[f64; 6]>::try_from(numbers) {
             return Ok(Self::affine(affine));
         }
-        <[f64; 9]>::try_from(numbers).map(Self).map_err(|_| Error::internal("a homography has 6 or 9 numbers"))
+        <[f64; 9]>::try_from(numbers).map(Self).map_err(|_| Error::internal("expected a homography of 6 or 9 numbers"))
     }
 
     pub fn into_tensor(self) -> Result<Tensor> {

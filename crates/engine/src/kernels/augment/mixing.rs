@@ -1,4 +1,5 @@
-//! Mixes two images, or each image of a batch with the previous one, and mixes labels in the same way.
+//! Mixes two images, or each image of a batch with the previous one, and mixes labels in the same
+//! way.
 
 use super::beta;
 use crate::error::{Error, Result};
@@ -64,7 +65,7 @@ impl Kernel for BlendImages {
         let [image, other, share] = expect_inputs(&inputs)?;
         if image.shape() != other.shape() {
             return Err(Error::invalid_argument(format!(
-                "mixup: the images have shapes {} and {}, expected the same shape. Resize both to one size first, for \
+                "mixup: the images have shapes {} and {}, expected the same shape. Resize both to the same size first, for \
                  example with letterbox",
                 bracketed(image.shape()),
                 bracketed(other.shape())

@@ -17,7 +17,8 @@ use crate::tensor::dtype::{DType, Numeric};
 /// The number of random numbers for a rectangle: ten areas and ratios, a row and a column.
 const NUM_PLACE_DRAWS: usize = 22;
 
-/// Maps `(image, draws)` to the image with a rectangle filled with other values, or unchanged.
+/// Maps `(image, draws)` to the image with a rectangle filled with different values. The image may
+/// also stay unchanged.
 pub struct RandomErasing {
     probability: f64,
     shares: Shares,

@@ -1,6 +1,7 @@
 //! Moves boxes, masks and keypoints in the same way as the pixels of their image.
 //!
-//! Source: the documented behaviour of `torchvision.transforms.v2` for bounding boxes and keypoints.
+//! Source: the documented behaviour of `torchvision.transforms.v2` for bounding boxes and
+//! keypoints.
 
 use super::homography::Homography;
 use super::picture;
@@ -32,7 +33,7 @@ impl Format {
             "xyxy" => Ok(Self::Edges),
             "xywh" => Ok(Self::Sides),
             "cxcywh" => Ok(Self::Centre),
-            _ => Err(Error::internal(format!("{name} is not a format of boxes"))),
+            _ => Err(Error::internal(format!("{name} is not a box format"))),
         }
     }
 
@@ -246,7 +247,7 @@ impl Kernel for ImageSize {
 pub fn canvas(size: &Tensor) -> Result<[f64; 2]> {
     match *size.values::<i32>()? {
         [height, width] => Ok([f64::from(width), f64::from(height)]),
-        _ => Err(Error::internal("a size has two numbers")),
+        _ => Err(Error::internal("expected a size of two numbers")),
     }
 }
 

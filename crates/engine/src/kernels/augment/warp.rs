@@ -103,8 +103,8 @@ fn solved<const N: usize, const COLUMNS: usize>(mut rows: [[f64; COLUMNS]; N]) -
 /// Maps `(image or images, homography from the result to the image)` to images of the same size.
 pub struct WarpImage {
     is_bilinear: bool,
-    /// The values outside the image: one for all channels, one each, or none. Without values,
-    /// pixels at the edge are mixed with zeros.
+    /// The values outside the image: one for all channels, or one per channel. If empty, pixels at
+    /// the edge are mixed with zeros.
     fill: Vec<f32>,
 }
 

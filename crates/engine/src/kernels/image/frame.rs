@@ -45,8 +45,8 @@ impl Frame {
         self.batch.unwrap_or(1)
     }
 
-    /// Returns the same number of images with another size. Fails if they have too many values for
-    /// a tensor.
+    /// Returns the same number of images with a different size. Fails if they have too many values
+    /// for a tensor.
     pub fn resized(&self, height: usize, width: usize) -> Result<Self> {
         let resized = Self { height, width, ..*self };
         resized.shape().checked_num_elements().map(|_| resized)

@@ -111,7 +111,7 @@ pub fn bracketed(shape: &Shape) -> String {
     format!("[{}]", sizes.join(","))
 }
 
-/// The error for a damaged file. `text` gives the file and the reason.
+/// The error for a damaged file. `text` contains the file and the reason.
 fn damaged(text: &str) -> Error {
     Error::invalid_argument(format!("{}. Copy the file again, or skip it", text.trim_end_matches('.')))
 }

@@ -48,7 +48,7 @@ impl Kernel for PatchGrid {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [size] = expect_inputs(&inputs)?;
         let [height, width] = size.values::<i32>()? else {
-            return Err(Error::internal("a size without height and width"));
+            return Err(Error::internal("expected a size with a height and a width"));
         };
         if *height <= 0 || *width <= 0 {
             return Err(Error::invalid_argument(format!(

@@ -30,8 +30,8 @@ struct Part {
 }
 
 /// Maps `(image or contents of a file, draws)` to a part of the image, resized to the size in the
-/// attributes. The second output is the part's row, column, height and width, followed by the height
-/// and width of the image.
+/// attributes. The second output is the part's row, column, height and width, followed by the
+/// height and width of the image.
 pub struct RandomResizedCrop {
     size: [usize; 2],
     shares: Shares,
@@ -66,7 +66,8 @@ impl RandomResizedCrop {
         // The ratio is width divided by height, but `draw` expects the reverse.
         let turned = |region: Region| Region { y: region.x, x: region.y, height: region.width, width: region.height };
         let fits = |region: &Region| region.height > 0 && region.width > 0;
-        let mut draws = <[f32; NUM_DRAWS]>::try_from(draws).map_err(|_| Error::internal("another number of draws"))?;
+        let mut draws =
+            <[f32; NUM_DRAWS]>::try_from(draws).map_err(|_| Error::internal("got the wrong number of draws"))?;
         // The last two are for the row and the column.
         draws[NUM_DRAWS - 2..].reverse();
         Ok(match region::draw([width, height], &self.shares, &draws, fits)? {
@@ -101,7 +102,9 @@ impl RandomResizedCrop {
         let (window, skipped) = jpeg::widened(part, width);
         let pixels = jpeg::decode(file, self.channels, &self.jpeg, Some(window))?;
         let shape = Shape::new(&[pixels.height, pixels.width, pixels.channels]);
-        let Samples::Eight(bytes) = pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
+        let Samples::Eight(bytes) = pixels.samples else {
+            return Err(Error::internal("the JPEG was decoded to 16-bit samples"));
+        };
         let image = Tensor::from_values(shape, bytes)?;
         Ok(Part { image, columns: (skipped, region.width), region, whole: [height, width] })
     }

@@ -42,7 +42,7 @@ impl Buckets {
 
     fn get(&self, index: &Tensor) -> Result<[usize; 2]> {
         let index = index.values::<i32>()?.first().and_then(|index| self.0.get(usize::try_from(*index).ok()?));
-        index.copied().ok_or_else(|| Error::internal("an image has no bucket"))
+        index.copied().ok_or_else(|| Error::internal("the bucket of an image does not exist"))
     }
 }
 

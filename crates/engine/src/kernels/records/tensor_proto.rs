@@ -140,7 +140,7 @@ pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     } else if dtype == DType::String {
         parse_strings(header.content, &shape, message)
             .and_then(|strings| Tensor::strings(shape, strings).ok())
-            .ok_or_else(|| contradiction("its content has a different number of strings than its shape has elements"))
+            .ok_or_else(|| contradiction("the number of strings in the content does not match the shape"))
     } else {
         parse_content(header.content, dtype, shape, message)
     }
@@ -192,7 +192,7 @@ fn shape(sizes: &[u64], dtype: DType) -> Result<Shape> {
 fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) -> Result<Tensor> {
     let (got, expected) = (content.len(), shape.num_elements() * dtype.size());
     if got != expected {
-        let text = format!("its content has {got} bytes, expected {expected} for a {dtype} tensor of shape {shape}");
+        let text = format!("the content has {got} bytes, expected {expected} for a {dtype} tensor of shape {shape}");
         return Err(contradiction(&text));
     }
     if dtype == DType::Bool && content.iter().any(|byte| *byte > 1) {
@@ -397,11 +397,11 @@ mod tests {
         assert_eq!(none, format!("{prefix} unknown element type 0. {remedy}"));
         assert_eq!(
             text(DType::Int32, message(DType::Int32, &[2], b"\"\x03abc")),
-            format!("{prefix} its content has 3 bytes, expected 8 for a int32 tensor of shape [2]. {remedy}")
+            format!("{prefix} the content has 3 bytes, expected 8 for a int32 tensor of shape [2]. {remedy}")
         );
         assert_eq!(
             text(DType::String, message(DType::String, &[2], b"\"\x04\x01\x02ab")),
-            format!("{prefix} its content has a different number of strings than its shape has elements. {remedy}")
+            format!("{prefix} the number of strings in the content does not match the shape. {remedy}")
         );
         assert_eq!(
             text(DType::Bool, message(DType::Bool, &[1], b"\"\x01\x02")),

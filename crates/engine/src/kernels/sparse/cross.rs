@@ -53,7 +53,7 @@ impl Kernel for SparseCross {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let count = self.num_sparse;
         let (Some(sparse), Some(dense)) = (inputs.get(..3 * count), inputs.get(3 * count..)) else {
-            return Err(Error::internal(format!("{} parts of {count} sparse tensors", inputs.len())));
+            return Err(Error::internal(format!("got {} inputs for {count} sparse tensors", inputs.len())));
         };
         let of_sparse = (0..count).map(|n| Column::of_sparse(&sparse[n], &sparse[count + n], &sparse[2 * count + n]));
         let columns: Vec<_> = of_sparse.chain(dense.iter().map(Column::of_dense)).collect::<Result<_>>()?;

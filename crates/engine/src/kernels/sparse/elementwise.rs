@@ -67,7 +67,7 @@ impl Kernel for Extreme {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let pair = Pair::new(inputs.as_slice())?;
         let dtype = pair.one.values.dtype();
-        let unsupported = || Error::unimplemented(format!("The larger of {dtype} is not supported"));
+        let unsupported = || Error::unimplemented(format!("The maximum and minimum of {dtype} are not supported"));
         let outputs = dispatch_numeric!(dtype, T => {
             let chosen = match self {
                 Self::Maximum => T::larger,
@@ -89,7 +89,7 @@ struct Pair<'t> {
 impl<'t> Pair<'t> {
     fn new(parts: &'t [Tensor]) -> Result<Self> {
         let [one, values, shape, other, other_values, other_shape] = parts else {
-            return Err(Error::internal(format!("{} parts of two sparse tensors", parts.len())));
+            return Err(Error::internal(format!("got {} inputs for two sparse tensors", parts.len())));
         };
         let pair =
             Self { one: Parts::new(one, values, shape)?, other: Parts::new(other, other_values, other_shape)?, shape };

@@ -62,7 +62,7 @@ impl Kernel for SparseConcat {
 
 /// Returns the position of the axis and the sizes of the result.
 fn joined(parts: &[Parts<'_>], axis: i64) -> Result<(usize, Vec<i64>)> {
-    let first = parts.first().ok_or_else(|| Error::internal("at least one sparse tensor is joined"))?;
+    let first = parts.first().ok_or_else(|| Error::internal("expected at least one sparse tensor to join"))?;
     let rank = first.rank();
     let Some(position) = join::position(axis, rank) else {
         let text = format!("Concat dimension must be in range [-{rank}, {rank}), got {axis}");

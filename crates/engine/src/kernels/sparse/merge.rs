@@ -39,7 +39,7 @@ impl SparseMerge {
 impl Kernel for SparseMerge {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let ([[positions, values], parts @ ..], []) = inputs.as_slice().as_chunks::<2>() else {
-            return Err(Error::internal("indices come with their values"));
+            return Err(Error::internal("expected pairs of indices and values"));
         };
         let mut columns = Vec::new();
         for [part_positions, part_values] in parts {

@@ -34,7 +34,7 @@ impl Kernel for SparseReshape {
         if num_rows > 0 && new.contains(&0) {
             let sizes = bracketed(old);
             return Err(Error::invalid_argument(format!(
-                "{num_rows} elements are in the shape {sizes}, which is empty"
+                "the shape {sizes} is empty, but the tensor has {num_rows} elements"
             )));
         }
         let steps = steps_of(&new);
@@ -178,7 +178,7 @@ mod tests {
         );
         assert_eq!(
             error_text(&SparseReshape, &inputs(&[0, 3], &[3, -1])),
-            "InvalidArgument: 1 elements are in the shape [0,3], which is empty"
+            "InvalidArgument: the shape [0,3] is empty, but the tensor has 1 elements"
         );
     }
 

@@ -99,7 +99,7 @@ impl Kernel for DeserializeManySparse {
 /// Parses a sparse tensor from three messages.
 fn sparse_tensor(messages: &[Bytes]) -> Result<SparseTensor> {
     let [indices, values, dense_shape] = messages else {
-        return Err(Error::internal(format!("a sparse tensor of {} strings", messages.len())));
+        return Err(Error::internal(format!("a serialized sparse tensor has {} strings, expected 3", messages.len())));
     };
     let [indices, dense_shape] = [(indices, "indices"), (dense_shape, "shape")].map(|(message, what)| {
         let tensor = tensor_proto::parse(message)?;

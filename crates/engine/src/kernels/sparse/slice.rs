@@ -51,7 +51,7 @@ impl Kernel for SparseSlice {
 
 /// The error if memory is short.
 fn refused(refusal: allocate::Refusal) -> Error {
-    refusal.at("the elements of a part of a sparse tensor")
+    refusal.at("the elements of a sparse slice")
 }
 
 fn vector_of<'t>(tensor: &'t Tensor, what: &str, length: usize) -> Result<&'t [i64]> {

@@ -46,7 +46,7 @@ impl Unit {
         }
     }
 
-    /// The byte at which unit number `number` begins, or the end of the text after the last unit.
+    /// The byte at which unit `number` begins, or the end of the text after the last unit.
     fn start(self, text: &[u8], number: usize) -> usize {
         match self {
             Self::Byte => number.min(text.len()),

@@ -79,7 +79,7 @@ impl Tokenize {
         let ids = encoded.get_ids();
         let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("tokenize"))?;
         for id in ids {
-            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("the token number {id} does not fit int32")))?);
+            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("the token ID {id} does not fit into int32")))?);
         }
         Ok(tokens)
     }
@@ -93,9 +93,9 @@ impl Kernel for Tokenize {
     }
 }
 
-/// Returns the tokenizer of a file, which truncates and pads if `options` allow it. All programs with
-/// the same content share one, because its caches belong to threads and are skipped while another
-/// thread is writing.
+/// Returns the tokenizer of a file, which truncates and pads if `options` allow it. All programs
+/// with the same content share one, because its caches belong to threads and are skipped while
+/// another thread is writing.
 pub fn cached_tokenizer(file: &TokenizerFile<'_>, options: (bool, bool)) -> Result<Arc<Tokenizer>> {
     // The most recently created one. A function is traced for several stages, and for a preview.
     static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
@@ -117,13 +117,13 @@ fn parsed(file: &TokenizerFile<'_>, (truncation, padding): (bool, bool)) -> Resu
     set_parallelism(false);
     if let Some(detected) = crate::files::content::content(content) {
         return Err(Error::invalid_argument(format!(
-            "{op}: {path}: it is {detected}, expected a tokenizer.json. {}",
+            "{op}: {path}: the file is {detected}, expected a tokenizer.json. {}",
             detected.unpacked_remedy().trim_end_matches('.')
         )));
     }
     let refused = |reason: String| {
         Error::invalid_argument(format!(
-            "{op}: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \
+            "{op}: {path}: the file is not a tokenizer.json: {reason}. Save the tokenizer with \
              Tokenizer.save(\"tokenizer.json\") from tokenizers, or save_pretrained from transformers"
         ))
     };
@@ -198,7 +198,7 @@ mod tests {
         for content in ["", "{}", "[1]", "{\"model\": 3}"] {
             let error = tokenize(content, true).err().unwrap();
             assert!(
-                error.message().contains("words/tokenizer.json: it is not a tokenizer.json"),
+                error.message().contains("words/tokenizer.json: the file is not a tokenizer.json"),
                 "{}",
                 error.message()
             );

@@ -307,13 +307,15 @@ impl Running {
 /// The number of rows in each sequence.
 fn num_rows(sequences: &[Tensor]) -> Result<usize> {
     let rows = |sequence: &Tensor| sequence.shape().first().copied();
-    let scalar =
-        || Error::invalid_argument("a loop over the rows of a scalar, expected a tensor of at least one dimension");
+    let scalar = || {
+        Error::invalid_argument("cannot loop over the rows of a scalar, expected a tensor of at least one dimension")
+    };
     let first = sequences.first().and_then(rows).ok_or_else(scalar)?;
     for sequence in &sequences[1..] {
         let other = rows(sequence).ok_or_else(scalar)?;
         if other != first {
-            let text = format!("a loop over tensors of {first} and of {other} rows, expected the same number of rows");
+            let text =
+                format!("cannot loop over tensors of {first} and {other} rows, expected the same number of rows");
             return Err(Error::invalid_argument(text));
         }
     }

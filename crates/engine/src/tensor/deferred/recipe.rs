@@ -6,7 +6,7 @@ use crate::tensor::memory::Memory;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// Computes floats from elements of another dtype in several steps.
+/// Computes floats from elements of a different dtype in several steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     source_dtype: DType,

@@ -17,7 +17,7 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
 /// Converts an array to the columns of a component, with one row per element: its values, and its
-/// mask if it has one. A fault gives the number of the first faulty row. `kind` is the column's
+/// mask if it has one. A fault contains the number of the first faulty row. `kind` is the column's
 /// type in the file.
 pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Vec<Column>> {
     // Only arrays of type null contain nulls without a validity buffer.

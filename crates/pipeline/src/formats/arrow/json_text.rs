@@ -168,7 +168,7 @@ fn int96<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
         });
         match time {
             Some(time) => shown(text, format_args!("\"{:?}{zone}\"", time.naive_utc())),
-            None => Err("a timestamp of 96 bits is out of the range of times".to_owned()),
+            None => Err("a 96-bit timestamp is out of range".to_owned()),
         }
     })
 }

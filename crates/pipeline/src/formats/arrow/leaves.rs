@@ -50,7 +50,7 @@ pub fn unexpected(kind: &DataType) -> Fault {
     Fault::Other(Error::internal(format!("a column was read as {kind}")))
 }
 
-/// Converts values to a tensor of this shape. None of them may be null.
+/// Converts values to a tensor of this shape. No value may be null.
 pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     if array.is_empty() {
         // The array may be of type null.

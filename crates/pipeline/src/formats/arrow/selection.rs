@@ -85,7 +85,9 @@ impl Op {
 impl Condition {
     /// Returns for each row whether it meets the condition, given the column's values and mask.
     pub fn met(&self, columns: &[Column]) -> Result<Vec<bool>> {
-        let [values, mask] = columns else { return Err(Error::internal("a condition on a column without a mask")) };
+        let [values, mask] = columns else {
+            return Err(Error::internal("the mask of a column with a condition is missing"));
+        };
         let orders = Orders::of(values)?;
         let is_there = mask.to_tensor()?;
         let is_there = is_there.bytes();
@@ -132,7 +134,7 @@ impl<'a> Orders<'a> {
         let tensor = match column {
             Column::Text(_) => return Ok(Self::Strings(column)),
             Column::Dense(tensor) if tensor.shape().len() == 1 => tensor,
-            _ => return Err(Error::internal("a condition on a column that has no single values")),
+            _ => return Err(Error::internal("a column with a condition does not have single values")),
         };
         fn all<T: headrace_engine::tensor::dtype::Numeric + Copy, U: From<T>>(tensor: &Tensor) -> Result<Vec<U>> {
             Ok(tensor.values::<T>()?.iter().map(|value| U::from(*value)).collect())
@@ -150,7 +152,7 @@ impl<'a> Orders<'a> {
             DType::Float16 => Self::Floats(all::<half::f16, _>(tensor)?),
             DType::Float32 => Self::Floats(all::<f32, _>(tensor)?),
             DType::Float64 => Self::Floats(all::<f64, _>(tensor)?),
-            other => return Err(Error::internal(format!("a condition on a column of {other}"))),
+            other => return Err(Error::internal(format!("conditions are not supported for {other} columns"))),
         })
     }
 

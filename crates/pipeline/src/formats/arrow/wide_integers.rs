@@ -12,7 +12,7 @@ const PREFIX_BYTES: usize = 8;
 pub fn refusal(schema: Schema<'_>) -> Option<String> {
     let (name, bits) = schema.fields()?.iter().find_map(|field| Some((field.name()?, bits_of(&field)?)))?;
     Some(format!(
-        "the column '{name}' has integers of {bits} bits, expected at most 64. Write the file without this column, or \
+        "the column '{name}' has {bits}-bit integers, expected at most 64 bits. Write the file without this column, or \
          with another type."
     ))
 }

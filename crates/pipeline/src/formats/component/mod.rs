@@ -28,8 +28,8 @@ pub struct Component {
     pub num_lists: usize,
     /// The shape of its values, unless it is a list.
     pub shape: Shape,
-    /// The default for missing rows: a tensor of the component's shape, or a vector if the component
-    /// is a list.
+    /// The default for missing rows: a tensor of the component's shape, or a vector if the
+    /// component is a list.
     pub default: Option<Tensor>,
     /// True if its dtype was inferred from the beginning of the files. Values that the dtype cannot
     /// round-trip are then rejected.
@@ -128,7 +128,7 @@ impl Component {
         }
     }
 
-    /// How to fix a value of another type.
+    /// How to fix a value of the wrong type.
     pub fn remedy(&self) -> String {
         match self.is_inferred {
             true => {

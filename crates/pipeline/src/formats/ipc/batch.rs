@@ -62,7 +62,7 @@ impl<'a> Bytes<'a> {
         self.guarded(|| read_dictionary(&self.body(), header, &table.schema, dictionaries, &table.version))
     }
 
-    /// Reads the columns with these numbers, in ascending order, from a record batch.
+    /// Reads the columns at these indices, in ascending order, from a record batch.
     pub fn rows(
         &self,
         table: &Table,
@@ -133,7 +133,7 @@ impl<'a> Bytes<'a> {
             .unwrap_or_else(|text| Err(ArrowError::IpcError(format!("a value is out of range ({text})"))));
         result.map_err(|error| match error {
             ArrowError::NotYetImplemented(text) => Error::invalid_argument(format!(
-                "{}: it uses a feature that is not supported ({text}). Rewrite it, for example with pyarrow.",
+                "{}: the file uses an unsupported feature ({text}). Rewrite it, for example with pyarrow.",
                 self.file.name.text()
             )),
             error => self.wrong(&format!("cannot be read: {error}")),

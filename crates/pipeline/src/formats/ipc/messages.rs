@@ -27,8 +27,8 @@ const OLD_FEATHER: &[u8] = b"FEA1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The number of bytes to read at once to find the next message.
 const WINDOW_BYTES: usize = 4096;
-/// The maximum number of bytes that one compressed byte can expand to: in a zstd block that repeats
-/// one byte, and in an LZ4 match.
+/// The maximum number of bytes that one compressed byte can expand to. The first number is for a
+/// zstd block that repeats one byte, the second for an LZ4 match.
 pub const MOST_TIMES: [u64; 2] = [48 << 10, 256];
 /// The maximum size of a message's metadata in bytes.
 const MAX_METADATA_BYTES: u64 = 256 << 20;
@@ -60,7 +60,7 @@ impl MessageSpan {
 pub struct Batch {
     /// Its message.
     pub span: MessageSpan,
-    /// The number of rows before it.
+    /// The number of rows before the record batch.
     pub first_row: u64,
     /// The number of its rows, at least 1.
     pub num_rows: u64,
@@ -111,7 +111,9 @@ impl Table {
         let cut = || {
             damaged(
                 file,
-                format!("its {length} bytes do not end with a footer and the marker 'ARROW1', so it is cut short"),
+                format!(
+                    "the file ({length} bytes) does not end with a footer and the marker 'ARROW1', so it is cut short"
+                ),
             )
         };
         let end_at = length.checked_sub(END_BYTES as u64).filter(|at| *at >= MARK_BYTES).ok_or_else(cut)?;
@@ -121,8 +123,8 @@ impl Table {
         let footer_at = end_at.checked_sub(footer_bytes).filter(|at| *at >= MARK_BYTES).ok_or_else(cut)?;
         let bytes = read(file, open, footer_at, footer_bytes as usize)?;
         let footer =
-            root_as_footer(&bytes).map_err(|error| damaged(file, format!("its footer cannot be read: {error}")))?;
-        let schema = footer.schema().ok_or_else(|| damaged(file, "its footer has no columns"))?;
+            root_as_footer(&bytes).map_err(|error| damaged(file, format!("cannot read the footer: {error}")))?;
+        let schema = footer.schema().ok_or_else(|| damaged(file, "the footer has no columns"))?;
         let schema = schema_of(file, schema)?;
         let span = |block: &Block| message_span(file, open, block, footer_at);
         let dictionaries = footer.dictionaries().into_iter().flatten();
@@ -227,19 +229,19 @@ pub fn message<'a>(file: &FileProvenance, bytes: &'a [u8], at: u64) -> Result<Me
 
 fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef> {
     if schema.endianness() != Endianness::Little {
-        let text = "it is big endian, expected little endian. Rewrite it as little endian.";
+        let text = "the file is big-endian, expected little-endian. Rewrite it as little-endian.";
         return Err(refused(file, text));
     }
     let schema_result = try_fb_to_schema(schema).map(Arc::new);
     schema_result.map_err(|error| match wide_integers::refusal(schema) {
         Some(text) => refused(file, text),
-        None => damaged(file, format!("its schema cannot be read: {error}")),
+        None => damaged(file, format!("cannot read the schema: {error}")),
     })
 }
 
 /// Returns the span of a message according to the footer, and the bytes of its metadata.
 fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(MessageSpan, Vec<u8>)> {
-    let wrong = || damaged(file, "its footer points to a message outside the file");
+    let wrong = || damaged(file, "the footer points to a message outside the file");
     let number = |number: i64| u64::try_from(number).map_err(|_| wrong());
     let (offset, length) = (number(block.offset())?, number(block.metaDataLength().into())?);
     let body_bytes = number(block.bodyLength())?;
@@ -257,22 +259,22 @@ fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64)
 /// The error for a file of a different type.
 fn other_content(file: &FileProvenance, start: &[u8]) -> Option<Error> {
     if start.starts_with(OLD_FEATHER) {
-        let text = "it is a Feather version 1 file, expected version 2. Rewrite it with pyarrow.feather.";
+        let text = "the file is Feather version 1, expected version 2. Rewrite it with pyarrow.feather.";
         return Some(refused(file, text));
     }
     if start.starts_with(&CONTINUATION) {
-        let text = "its first message is not the schema of an Arrow stream. If the file is an Arrow stream, it is \
+        let text = "the first message is not the schema of an Arrow stream. If the file is an Arrow stream, it is \
                     damaged or cut short; copy it again.";
         return Some(refused(file, text));
     }
     let detected = content(start)?;
-    Some(refused(file, format!("it is {detected}, expected Arrow IPC. {}", detected.unpacked_remedy())))
+    Some(refused(file, format!("the file is {detected}, expected Arrow IPC. {}", detected.unpacked_remedy())))
 }
 
 fn unknown(file: &FileProvenance, open: &OpenFile) -> Error {
     let text = format!(
-        "its {} bytes do not start with the schema of an Arrow IPC file or stream. If it is an Arrow file, copy it \
-         again.",
+        "the file ({} bytes) does not start with the schema of an Arrow IPC file or stream. If it is an Arrow file, \
+         copy it again.",
         open.status().len
     );
     refused(file, text)

@@ -67,7 +67,7 @@ impl Ipc {
         let file_table = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
         let batch =
             file_table.and_then(|file_table| file_table.table.batches.get(file.part).map(|batch| (file_table, batch)));
-        batch.ok_or_else(|| Error::internal(format!("{}: there is no such record batch", file.name.text())))
+        batch.ok_or_else(|| Error::internal(format!("{}: record batch {} does not exist", file.name.text(), file.part)))
     }
 }
 
@@ -96,7 +96,7 @@ impl Format for Ipc {
         let (open, bytes) = match file.take_parts() {
             Some(begun) => requested(file, &batch.span, begun)?,
             None => {
-                // A remote file must not be read in any other version than this one.
+                // No other version of a remote file may be read.
                 let status = file.name.url().map(|_| &table.status);
                 let open = OpenFile::open(file, status)?;
                 check_unchanged(file, &table.status, open.status())?;

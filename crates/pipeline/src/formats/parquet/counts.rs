@@ -14,28 +14,27 @@ pub fn check_counts(file: &FileProvenance, footer: &ParquetMetaData) -> Result<(
     for (number, group) in footer.row_groups().iter().enumerate() {
         let num_rows = group.num_rows();
         if num_rows < 0 {
-            return Err(damaged(format!("row group {number}: its footer claims {num_rows} rows, a negative number")));
+            return Err(damaged(format!("row group {number}: the footer claims {num_rows} rows, a negative number")));
         }
         if let Some(column) = group.columns().iter().find(|column| !is_whole(group, column)) {
             let has_lists = column.column_descr().max_rep_level() > 0;
             return Err(damaged(format!(
-                "row group {number}: the column '{}': its footer claims {} values, expected {}{num_rows} as the row group \
-                 has rows",
+                "row group {number}: the column '{}': the footer claims {} values, expected {}{num_rows}, the number of rows",
                 column.column_descr().path().string(),
                 column.num_values(),
-                if has_lists { "at least the " } else { "the " },
+                if has_lists { "at least " } else { "" },
             )));
         }
         if let Some((column, text)) = group.columns().iter().find_map(|column| Some((column, wrong_levels(column)?))) {
             let path = column.column_descr().path().string();
-            return Err(damaged(format!("row group {number}: the column '{path}': its footer {text}")));
+            return Err(damaged(format!("row group {number}: the column '{path}': the footer {text}")));
         }
         total = total.saturating_add(num_rows);
     }
     match footer.file_metadata().num_rows() {
         num_rows if num_rows == total => Ok(()),
         num_rows => Err(damaged(format!(
-            "its footer claims {num_rows} rows, expected the {total} of its {} row groups",
+            "the footer claims {num_rows} rows, but its {} row groups have {total}",
             footer.num_row_groups()
         ))),
     }

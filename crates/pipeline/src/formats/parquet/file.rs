@@ -31,7 +31,7 @@ const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
 const LEAST_BYTES: u64 = 12;
 /// The size of the end of a file, after the footer: its length and a marker.
 const END_BYTES: u64 = 8;
-/// The header of an empty list in Thrift's compact protocol: without an element type, and for
+/// The headers of an empty list in Thrift's compact protocol: one without an element type, one for
 /// structs.
 const EMPTY_LIST: u8 = 0x00;
 const EMPTY_LIST_OF_STRUCTS: u8 = 0x0c;
@@ -55,7 +55,7 @@ impl OpenFile {
     pub fn open(file: &FileProvenance, status: Option<&Status>) -> Result<Self> {
         let opened = file.begin_parts(status)?.wait().map_err(|error| match file.name.url() {
             Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
-                "{}: its storage serves only whole files, but tables need byte ranges. Copy the file to this machine.",
+                "{}: the storage serves only whole files, but tables need byte ranges. Copy the file to this machine.",
                 file.name.text()
             )),
             _ => error,
@@ -107,7 +107,7 @@ impl OpenFile {
             open.end = Some((start, read.map_err(|error| Error::io(file.name.text(), &error))?.into()));
         }
         open.check_marks(file)?;
-        let unread = |error| failed(file, "its footer cannot be read", &error);
+        let unread = |error| failed(file, "cannot read the footer", &error);
         let bytes = with_kind_of_groups(open.footer_bytes().map_err(unread)?);
         let footer = guarded(|| ParquetMetaDataReader::decode_metadata(&bytes)).map_err(unread)?;
         check_schema(file, &bytes, footer.file_metadata().schema_descr())?;
@@ -156,20 +156,20 @@ impl OpenFile {
                 None => "Is it a Parquet file? If it is, copy it again.".to_owned(),
             };
             return Err(Error::invalid_argument(format!(
-                "{name}: it has {} bytes, but does not start with the Parquet marker 'PAR1'. {what}",
+                "{name}: the file ({} bytes) does not start with the Parquet marker 'PAR1'. {what}",
                 self.status.len
             )));
         }
         if end == MARKS[1] {
             return Err(Error::invalid_argument(format!(
-                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first: for example, read it with \
+                "{name}: the file is encrypted, expected a plain Parquet file. Decrypt it first: for example, read it with \
                  pyarrow and the keys, and write it again."
             )));
         }
         match end == MARKS[0] {
             true => Ok(()),
             false => Err(Error::data_loss(format!(
-                "{name}: its {} bytes do not end with the Parquet marker 'PAR1'. The file is cut short; copy it \
+                "{name}: the file ({} bytes) does not end with the Parquet marker 'PAR1', so it is cut short. Copy it \
                  again.",
                 self.status.len
             ))),
@@ -202,7 +202,7 @@ pub fn arrow_metadata(
         let schema = pairs.find(|pair| pair.key == ARROW_SCHEMA_META_KEY).and_then(|pair| pair.value.as_deref());
         match schema.and_then(wide_integers::refusal_in_metadata) {
             Some(text) => Error::invalid_argument(format!("{}: {text}", file.name.text())),
-            None => failed(file, "its schema cannot be read", &error),
+            None => failed(file, "cannot read the schema", &error),
         }
     })
 }
@@ -225,8 +225,7 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
         },
         ParquetError::NYI(text) => {
             return Error::invalid_argument(format!(
-                "{name}: {what}: it uses a feature that is not supported ({text}). Rewrite it, for example with \
-                 pyarrow."
+                "{name}: {what}: the file uses an unsupported feature ({text}). Rewrite it, for example with pyarrow."
             ));
         }
         ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => text.clone(),

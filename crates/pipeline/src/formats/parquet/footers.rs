@@ -57,7 +57,7 @@ pub struct FileTable {
 pub struct RowGroup {
     /// The number of the row group in the file.
     pub number: usize,
-    /// The number of rows before it.
+    /// The number of rows before the row group.
     pub first_row: u64,
     /// The number of its rows, at least 1.
     pub num_rows: u64,
@@ -132,7 +132,7 @@ pub fn tables(files: &[Arc<FileProvenance>], query: &TableQuery) -> Result<Vec<F
 
 fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
     u64::try_from(group.num_rows()).map_err(|_| {
-        let text = "its footer claims a negative number of rows in a row group. The file is damaged; copy it again.";
+        let text = "the footer claims a row group with a negative number of rows. The file is damaged; copy it again.";
         Error::data_loss(format!("{}: {text}", file.name.text()))
     })
 }
@@ -187,7 +187,7 @@ impl Projection {
         let footer = match int96.are_bytes() {
             false => footer,
             true => {
-                let unread = |error| failed(file, "its footer cannot be read", &error);
+                let unread = |error| failed(file, "cannot read the footer", &error);
                 Arc::new(guarded(|| int96_as_bytes(Arc::unwrap_or_clone(footer))).map_err(unread)?)
             }
         };
@@ -261,7 +261,7 @@ impl Projection {
                 || format!("{}: row group {number}: the column '{}'", file.name.text(), chunk.column_path().string());
             if matches!(chunk.compression(), Compression::LZO) {
                 return Err(Error::invalid_argument(format!(
-                    "{}: it is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Rewrite the file, or \
+                    "{} is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Rewrite the file, or \
                      omit the column with columns=[...].",
                     at()
                 )));
@@ -270,7 +270,7 @@ impl Projection {
             let sizes = [start, chunk.compressed_size(), chunk.uncompressed_size()];
             let [Ok(start), Ok(_), Ok(uncompressed)] = sizes.map(u64::try_from) else {
                 return Err(Error::data_loss(format!(
-                    "{}: its footer has a negative size or offset. The file is damaged; copy it again.",
+                    "{}: the footer has a negative size or offset. The file is damaged; copy it again.",
                     at()
                 )));
             };

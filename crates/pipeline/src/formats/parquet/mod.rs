@@ -66,7 +66,7 @@ impl Parquet {
     fn group(&self, file: &FileProvenance) -> Result<(&FileTable, &RowGroup)> {
         let table = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
         let group = table.and_then(|table| table.groups.get(file.part).map(|group| (table, group)));
-        group.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
+        group.ok_or_else(|| Error::internal(format!("{}: row group {} does not exist", file.name.text(), file.part)))
     }
 
     /// Returns an open file's footer, which may be cached.
@@ -99,7 +99,7 @@ impl Format for Parquet {
         let open = match begun {
             Some(RequestedParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
             None => {
-                // A remote file must not be read in any other version than this one.
+                // No other version of a remote file may be read.
                 let status = file.name.url().map(|_| &table.status);
                 let open = OpenFile::open(file, status)?;
                 let coming = open.positioned().begin(group.ranges.iter().cloned());

@@ -173,7 +173,7 @@ impl Expected {
         };
         (!(least..=most).contains(&num_bytes)).then(|| {
             let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            format!("a page claims {num_bytes} bytes for {num_values} values of {bits} bits, expected {expected}")
+            format!("a page claims {num_bytes} bytes for {num_values} {bits}-bit values, expected {expected}")
         })
     }
 }

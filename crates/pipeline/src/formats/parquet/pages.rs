@@ -37,7 +37,7 @@ pub struct Pages {
     /// The most recently read parts of a remote file, at most two per column.
     parts: Arc<Mutex<VecDeque<Part>>>,
     most_parts: usize,
-    /// The number of bytes of a column to request at once.
+    /// The number of column bytes to request at once.
     window_bytes: u64,
 }
 
@@ -83,8 +83,7 @@ impl Pages {
         Ok(self)
     }
 
-    /// The memory that these pages use: for a reader if there is one, and for parts of a remote
-    /// file.
+    /// The memory that these pages use for parts of a remote file, and for a reader if `is_read`.
     pub fn held_bytes(&self, is_read: bool) -> usize {
         let parts = self.parts.lock().iter().map(|part| part.bytes.len() as u64).sum::<u64>();
         let read = self.chunks.iter().filter(|_| is_read).flat_map(|chunk| &chunk.held_bytes);

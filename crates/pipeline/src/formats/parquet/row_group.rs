@@ -107,7 +107,7 @@ impl RowGroupScan {
             },
             Ok(Some(_)) => Err(self.damaged(self.next_row, &miscounted(self.group.num_rows))),
             Ok(None) => {
-                let text = format!("it ends here, but its footer claims {} rows", self.group.num_rows);
+                let text = format!("the values end here, but the footer claims {} rows", self.group.num_rows);
                 let at = self.short_column().map(|path| format!("the column '{path}': ")).unwrap_or_default();
                 self.lost = Some(rest);
                 let error = self.damage(self.next_row, &at, &ParquetError::General(text));
@@ -147,12 +147,12 @@ impl RowGroupScan {
         };
         if self.projection.must_check_levels() {
             if let Some(leaf) = self.levels.column_with_levels(&self.pages, group) {
-                return Some(error(leaf, "its pages mark nulls, but its footer allows none"));
+                return Some(error(leaf, "the pages mark nulls, but the footer allows none"));
             }
             self.projection.levels_are_checked();
         }
         let leaf = self.levels.column_without_levels(rows, &self.pages, group)?;
-        Some(error(leaf, "its footer allows nulls, but its pages do not mark them"))
+        Some(error(leaf, "the footer allows nulls, but the pages do not mark them"))
     }
 
     /// Returns the rows before the first one that cannot be read, or its error if there are none.
@@ -231,7 +231,7 @@ impl RowGroupScan {
     fn encrypted(&self, leaf: usize) -> Error {
         let path = self.projection.footer().file_metadata().schema_descr().column(leaf).path().string();
         Error::invalid_argument(format!(
-            "{}: row group {}: the column '{path}': it is encrypted, expected a plain column. List only the other \
+            "{}: row group {}: the column '{path}' is encrypted, expected a plain column. List only the other \
              columns in columns, or decrypt it first: for example, read the file with pyarrow and the keys, and write \
              it again.",
             self.file.name.text(),
@@ -272,7 +272,7 @@ fn block_rows(block_bytes: usize, row_bytes: u64) -> u64 {
 }
 
 fn miscounted(num_rows: u64) -> ParquetError {
-    ParquetError::General(format!("it has more rows than the {num_rows} that its footer claims"))
+    ParquetError::General(format!("the row group has more rows than the {num_rows} that the footer claims"))
 }
 
 impl Scan for RowGroupScan {

@@ -41,7 +41,7 @@ impl Described<'_> {
         let converter = guarded(|| StatisticsConverter::try_new(reader.name(), schema, descriptor)).ok()?;
         let statistics = group.column(converter.parquet_column_index()?).statistics()?;
         if statistics.is_min_max_deprecated() {
-            // Older programs compared strings and unsigned numbers in another order.
+            // Older programs ordered strings and unsigned numbers differently.
             return None;
         }
         let least = guarded(|| converter.row_group_mins([group])).ok()?;

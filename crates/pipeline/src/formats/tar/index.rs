@@ -77,7 +77,7 @@ impl RandomAccess for Tar {
             let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
             if !samples.is_over() {
                 return Err(Error::failed_precondition(format!(
-                    "{}: sample {} has files of another sample: the index does not belong to this archive. Delete it, \
+                    "{}: sample {} has files of a different sample, so the index does not belong to this archive. Delete it, \
                      and start again",
                     row_provenance.file.name.text(),
                     row_provenance.record

@@ -15,7 +15,7 @@ pub fn documents(file: &Arc<FileProvenance>, num_tokens: u64) -> Result<Document
     let (input, status) = file.begin_parts(None)?.wait()?;
     let unfit = |text: String| Error::data_loss(format!("{}: {text}. Copy the file again", file.name.text()));
     if !status.len.is_multiple_of(END_BYTES) {
-        return Err(unfit(format!("it has {} bytes, expected {END_BYTES} for each document", status.len)));
+        return Err(unfit(format!("the file has {} bytes, expected {END_BYTES} for each document", status.len)));
     }
     let mut numbers = Numbers::<8>::new((file, &input), 0, status.len / END_BYTES);
     let (mut ends, mut last, mut document) = (DocumentEnds::default(), 0, 0_u64);
@@ -31,6 +31,6 @@ pub fn documents(file: &Arc<FileProvenance>, num_tokens: u64) -> Result<Document
     }
     match last == num_tokens {
         true => Ok(ends),
-        false => Err(unfit(format!("its documents end at token {last}, expected {num_tokens}, the number of tokens"))),
+        false => Err(unfit(format!("the documents end at token {last}, expected {num_tokens}, the number of tokens"))),
     }
 }

@@ -40,7 +40,7 @@ impl MegatronHead {
     }
 }
 
-/// Reads the beginning of an index and its last sequence, which together give the number of tokens.
+/// Reads the beginning of an index and its last sequence, which determine the number of tokens.
 /// Fails if the file is not an index or its size does not match its contents.
 pub fn megatron_head(file: &Arc<FileProvenance>) -> Result<MegatronHead> {
     let (input, status) = file.begin_parts(None)?.wait()?;
@@ -53,22 +53,22 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     let failed = |error| Error::io(file.name.text(), &error);
     input.read(start, 0).map_err(failed)?;
     if start.starts_with(OLD_MAGIC) {
-        return Err(unfit(file, "it is an index in the old format (TNTIDX), expected MMIDIDX. Convert the file again"));
+        return Err(unfit(file, "the file is an index in the old format (TNTIDX), expected MMIDIDX. Convert it again"));
     }
     if !start.starts_with(MAGIC) {
-        let text = "it does not start with MMIDIDX, as Megatron indexes do. Rename it if it is not an index, or copy \
-                    it again";
+        let text = "the file does not start with MMIDIDX, as Megatron indexes do. Rename it if it is not an index, or \
+                    copy it again";
         return Err(unfit(file, text));
     }
     if start.len() < header.len() {
-        return Err(unfit(file, &format!("it has {len} bytes, expected at least {HEADER_BYTES}. Copy the file again")));
+        return Err(unfit(file, &format!("the file has {len} bytes, expected at least {HEADER_BYTES}. Copy it again")));
     }
     let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (version, code) = (number(9), header[17]);
     if version != VERSION {
         return Err(unfit(
             file,
-            &format!("it has version {version}, expected {VERSION}. Write it with a supported version"),
+            &format!("the file has version {version}, expected {VERSION}. Write it with a supported version"),
         ));
     }
     let dtype = match code {
@@ -80,7 +80,7 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
         8 => DType::UInt16,
         _ => {
             let text = format!(
-                "its tokens have the type {code}, expected one of uint8 (1), int8 (2), int16 (3), int32 (4), int64 \
+                "the tokens have the type {code}, expected one of uint8 (1), int8 (2), int16 (3), int32 (4), int64 \
                  (5) and uint16 (8). Write integer tokens"
             );
             return Err(unfit(file, &text));
@@ -96,8 +96,8 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     if known_len != Some(len) && with_modes != Some(len) {
         let expected = known_len.map_or_else(|| "more than a file can have".to_owned(), |len| len.to_string());
         let text = format!(
-            "it has {len} bytes, expected {expected} for {num_sequences} sequences and {num_documents} document \
-             entries. Copy the file again"
+            "the file has {len} bytes, expected {expected} for {num_sequences} sequences and {num_documents} document \
+             entries. Copy it again"
         );
         return Err(unfit(file, &text));
     }
@@ -143,7 +143,7 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
         let border = u64::try_from(border).ok().filter(|border| *border <= head.num_sequences && *border >= sequence);
         let Some(border) = border else {
             let text =
-                format!("its documents are not in order: one begins before sequence {sequence}, or after the last one");
+                format!("the documents are not in order: one begins before sequence {sequence}, or after the last one");
             return Err(unfit(file, &format!("{text}. Copy the file again")));
         };
         while sequence < border {
@@ -164,7 +164,7 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
         last = Some(border);
     }
     if last.unwrap_or(0) != head.num_sequences {
-        let text = format!("its documents end with sequence {}, expected {}", last.unwrap_or(0), head.num_sequences);
+        let text = format!("the documents end with sequence {}, expected {}", last.unwrap_or(0), head.num_sequences);
         return Err(unfit(file, &format!("{text}. Read it without documents")));
     }
     Ok(ends)

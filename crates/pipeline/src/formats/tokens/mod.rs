@@ -86,7 +86,7 @@ impl Tokens {
         self.size.length as usize
     }
 
-    /// The number of windows of each file.
+    /// The number of windows in each file.
     pub fn counts(&self) -> impl Iterator<Item = u64> + '_ {
         self.files.iter().map(|file| file.windows.len())
     }
@@ -101,13 +101,13 @@ impl Tokens {
         let tokens = self.file(file)?;
         match record < tokens.windows.len() {
             true => Ok((tokens.windows.start(record), tokens.documents.as_ref())),
-            false => Err(Error::internal(format!("{}: there is no window {record}", file.name.text()))),
+            false => Err(Error::internal(format!("{}: window {record} does not exist", file.name.text()))),
         }
     }
 
     fn file(&self, file: &FileProvenance) -> Result<&File> {
         let tokens = usize::try_from(file.number).ok().and_then(|number| self.files.get(number));
-        tokens.ok_or_else(|| Error::internal(format!("{}: there is no such file of tokens", file.name.text())))
+        tokens.ok_or_else(|| Error::internal(format!("{}: the token file is unknown", file.name.text())))
     }
 
     fn splitter(&self, file: &Arc<FileProvenance>) -> Result<Splitter> {
@@ -175,7 +175,7 @@ impl RandomAccess for Tokens {
 
 fn shorter(file: &FileProvenance, is: u64, was: u64) -> Error {
     Error::data_loss(format!(
-        "{}: it has {is} bytes, but had {was} when the pipeline was planned. Finish writing the files before you \
+        "{}: the file has {is} bytes, but had {was} when the pipeline was planned. Finish writing the files before you \
          read them",
         file.name.text()
     ))

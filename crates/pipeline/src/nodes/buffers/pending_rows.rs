@@ -162,7 +162,7 @@ impl PendingBlock {
         Ok(Self { arrival, block, origin, num_rows, is_open: true, is_small, waits, ..Self::default() })
     }
 
-    /// Marks rows as pending. They belong to run number `run`.
+    /// Marks rows as pending. They belong to run `run`.
     fn add(&mut self, rows: Range<usize>, run: u64) {
         self.num_waiting += rows.len();
         self.last_run = run;

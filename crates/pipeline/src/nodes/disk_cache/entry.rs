@@ -199,7 +199,7 @@ impl Entry {
     /// there is not enough memory.
     pub fn open(path: &Path, formats: Arc<Formats>) -> io::Result<Self> {
         let content = Content::File(without_link(OpenOptions::new().read(true)).open(path)?);
-        let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged or cut short");
+        let damaged = || io::Error::new(ErrorKind::InvalidData, "damaged or cut short");
         Self::of(path.to_owned(), content, formats)?.ok_or_else(damaged)
     }
 
@@ -300,7 +300,7 @@ impl Entry {
     /// enough memory.
     pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
         let header = self.groups[group].chunks().nth(chunk);
-        let (range, first, header) = header.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
+        let (range, first, header) = header.ok_or_else(|| Error::internal("cache: a chunk does not exist"))?;
         Ok((self.first(group) + first, self.read_chunk(range, header)?))
     }
 

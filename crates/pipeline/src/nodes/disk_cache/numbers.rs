@@ -33,7 +33,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// All of these bytes.
+    /// Creates an input that reads all of `bytes`.
     pub fn new(bytes: Bytes) -> Self {
         Self { bytes, at: 0, shortage: None }
     }

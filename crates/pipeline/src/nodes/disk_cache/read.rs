@@ -29,20 +29,20 @@ pub struct Read {
     ring: Ring<Rows>,
     /// The number of groups to read before they are requested.
     ahead: usize,
-    /// The number of the group of the next task.
+    /// The group that the next task reads.
     next: usize,
     /// The number of the next group to return.
     returned: usize,
     /// The number of the next skip event.
     next_event: usize,
-    /// The number of rows of the next group to skip.
+    /// The number of rows to skip in the next group.
     skip: usize,
     ready: VecDeque<Poll>,
     position: Position,
 }
 
 impl Read {
-    /// Starts with row number `first`. `restart` creates the cache's input node. Reads up to
+    /// Starts with row `first`. `restart` creates the cache's input node. Reads up to
     /// `ahead` groups before they are requested.
     pub fn new(
         entry: Arc<Entry>,

@@ -228,7 +228,10 @@ impl DiskStore {
                 continue;
             }
             if name.starts_with(prefix) {
-                self.say(format!("cache: {}: its source files have changed; it is deleted.", entry.path().display()));
+                self.say(format!(
+                    "cache: {}: the source files have changed; the cache file is deleted.",
+                    entry.path().display()
+                ));
                 fs::remove_file(entry.path()).unwrap_or_default();
                 continue;
             }
@@ -330,7 +333,7 @@ impl Writer {
         self.table.add_event(event);
     }
 
-    /// Gives the file its final name, or reports why the rows are not stored.
+    /// Renames the file to its final name, or reports why the rows are not stored.
     pub fn finish(mut self) {
         if let Err(reason) = self.publish() {
             self.store.say_not_kept(&reason);

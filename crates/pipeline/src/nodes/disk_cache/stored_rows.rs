@@ -20,7 +20,7 @@ impl StoredRows {
         Self { entry, store }
     }
 
-    /// Reads the rows with these numbers as a block. All of them must be in the chunk at
+    /// Reads the rows at these indices as a block. All of them must be in the chunk at
     /// `position`.
     fn read_chunk(&self, position: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
         let (first, block) = self.entry.read_at(position).map_err(|error| {

@@ -64,7 +64,7 @@ impl CostTerm {
     }
 }
 
-/// The sum of some parts of the cost of a row.
+/// The cost of a row: the sum of some terms.
 pub(super) fn row_cost<'a>(terms: impl Iterator<Item = &'a CostTerm>, block: &Block, row: usize) -> Result<f64> {
     terms.map(|term| term.of_row(block, row)).sum()
 }

@@ -45,8 +45,8 @@ pub struct Start {
 }
 
 impl Start {
-    /// The next batch directly at the state of a checkpoint of batches. After a shard, they may have
-    /// had another size or, with `old_shards`, another number of ranks.
+    /// The next batch directly at the state of a checkpoint of batches. After a shard, they may
+    /// have had a different size or, with `old_shards`, a different number of ranks.
     pub fn of(checkpoint: &Checkpoint, sizes: &Sizes, old_shards: Option<u64>) -> Result<Self> {
         if sizes.is_constant() {
             let [next, size] = checkpoint.numbers()?.unwrap_or([0, sizes.at(0) as u64]);

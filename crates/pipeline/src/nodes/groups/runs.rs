@@ -22,7 +22,8 @@ pub struct Runs {
 /// Collects the rows of each run. Rows that don't fill a run at the end are dropped.
 pub struct Collecting {
     runs: Runs,
-    /// The number of rows in a run until all groups are skipped, after a resume with another number.
+    /// The number of rows in a run until all groups are skipped. Differs after a resume with a
+    /// different number.
     num_rows_before: usize,
     filling: Vec<Group>,
     num_left_out: usize,

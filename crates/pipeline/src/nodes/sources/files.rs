@@ -32,8 +32,8 @@ const MAX_PART_BYTES: usize = 64 << 20;
 /// The share of the pipeline's memory for files that are read in turn, not counting their blocks. A
 /// file that uses more than its share is closed after each block and reopened for the next one.
 const TURNS_PART: usize = 2;
-/// The minimum number of remote files to read concurrently: for files with a single record, and for
-/// other files. More are read if they are small.
+/// The minimum number of remote files to read concurrently. The first number is for files with a
+/// single record, the second for other files. More are read if they are small.
 const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
 /// The maximum number of small remote files to read concurrently.
 const MAX_REMOTE_FILES: usize = 32;
@@ -191,7 +191,7 @@ impl Files {
         }
     }
 
-    /// Reads only file number `number`. In total, `num_open` files are read at the same time.
+    /// Reads only file `number`. In total, `num_open` files are read at the same time.
     pub fn one_of(
         format: Arc<dyn Format>,
         files: Arc<[Arc<FileProvenance>]>,

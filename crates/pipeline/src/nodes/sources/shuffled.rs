@@ -73,7 +73,7 @@ impl RowAccess {
                     let (reasons, name) = (store.take_messages().join(" "), stage.name());
                     let or_window = stage.or_window();
                     Error::failed_precondition(format!(
-                        "{name}: it needs all examples of cache(directory=...), but they are not stored. {reasons} \
+                        "{name}: all examples of cache(directory=...) are needed, but they are not stored. {reasons} \
                          Write {name}(...) before cache(...){or_window}."
                     ))
                 })?;

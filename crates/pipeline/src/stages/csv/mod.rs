@@ -104,7 +104,7 @@ fn records(rows: &Rows) -> Result<Vec<(&[u8], &Layout)>> {
             return Err(Error::internal("the records of a CSV file are not strings"));
         };
         let layout = block.provenance().file(row).and_then(|file| file.layout.get());
-        let layout = layout.ok_or_else(|| Error::internal("a CSV file without columns"))?;
+        let layout = layout.ok_or_else(|| Error::internal("a CSV file has no columns"))?;
         records.push((text.row(row), &**layout));
     }
     look_ahead(records.iter().map(|(record, _)| *record));

@@ -185,7 +185,7 @@ struct Numbers<T> {
 }
 
 fn room<T>(count: usize) -> Result<Vec<T>> {
-    allocate::room(count).map_err(|refusal| refusal.at("a column of CSV records"))
+    allocate::room(count).map_err(|refusal| refusal.at("a CSV column"))
 }
 
 fn numbers<T: Field>(component: &Component, missing: &Words, count: usize) -> Result<Box<dyn Values>> {
@@ -301,7 +301,7 @@ impl Strings {
             return false;
         }
         if let Err(refusal) = allocate::grow(&mut self.buffer, text.len()) {
-            self.refusal = Some(refusal.at("the strings of a column of CSV records"));
+            self.refusal = Some(refusal.at("the strings of a CSV column"));
             return true;
         }
         self.spans.push(Span { start: self.buffer.len(), length: text.len() });

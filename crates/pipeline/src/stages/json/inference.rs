@@ -74,7 +74,7 @@ pub fn infer_json(
         true => ONE_ARRAY,
         false => "Pass columns={...}.",
     };
-    Err(Error::invalid_argument(format!("{name}: it has no objects to infer the columns from. {remedy}")))
+    Err(Error::invalid_argument(format!("{name}: the file has no objects to infer the columns from. {remedy}")))
 }
 
 /// A key of some objects.

@@ -105,7 +105,7 @@ impl JsonFields {
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         let position = match error.line() {
             0 | 1 => format!("column {}", error.column()),
-            line => format!("its line {line}, column {}", error.column()),
+            line => format!("line {line}, column {} of the record", error.column()),
         };
         let text_shown = excerpt(text);
         if words.contains("surrogate") || words.contains("hex escape") {

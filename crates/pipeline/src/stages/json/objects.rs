@@ -70,7 +70,7 @@ impl State<'_> {
         let is_element = value.starts_with("a list") == (component.is_list() || !component.shape.is_empty());
         let limit = if is_element && value.contains(" `") { component.limit() } else { "" };
         self.misfit = Some(format!("'{name}' is {value}, expected {dtype}{limit}. {remedy}"));
-        E::custom("a value of another type")
+        E::custom("a value has the wrong type")
     }
 }
 
@@ -305,7 +305,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
 /// An element of a list, or a list of elements.
 struct Element<'a, 'b> {
     component: usize,
-    /// The number of lists around it.
+    /// The nesting depth: the number of lists that contain the element.
     depth: usize,
     state: &'a mut State<'b>,
 }

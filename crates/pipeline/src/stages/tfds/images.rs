@@ -31,7 +31,7 @@ pub struct ImageFeature {
 }
 
 impl ImageFeature {
-    /// Decodes the column with this number to pixels of this shape and dtype.
+    /// Decodes the column at this index to pixels of this shape and dtype.
     pub fn new(
         name: String,
         column: usize,
@@ -53,7 +53,7 @@ impl ImageFeature {
 
     fn decoded(&self, images: &[Bytes]) -> Result<Tensor> {
         if !self.is_sequence {
-            let [image] = images else { return Err(Error::internal("an image without contents")) };
+            let [image] = images else { return Err(Error::internal("an image has no contents")) };
             return self.pixels(image);
         }
         let images = images.iter().map(|image| self.pixels(image)).collect::<Result<Vec<_>>>()?;
@@ -117,8 +117,9 @@ impl Stage for DecodeImages {
         let mut columns = block.columns.clone();
         for image in &self.0 {
             let decoded = image.column(&block.columns, &rows)?;
-            *columns.get_mut(image.column).ok_or_else(|| Error::internal("there is no such column of images"))? =
-                decoded;
+            *columns
+                .get_mut(image.column)
+                .ok_or_else(|| Error::internal(format!("image column {} does not exist", image.column)))? = decoded;
         }
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }

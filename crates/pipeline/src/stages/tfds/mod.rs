@@ -51,7 +51,7 @@ impl Stage for Restore {
     }
 }
 
-/// The column with this number.
+/// The column at this index.
 fn column(columns: &[Column], number: usize) -> Result<&Column> {
-    columns.get(number).ok_or_else(|| Error::internal("there is no such column of features"))
+    columns.get(number).ok_or_else(|| Error::internal(format!("feature column {number} does not exist")))
 }

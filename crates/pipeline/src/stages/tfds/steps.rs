@@ -23,7 +23,7 @@ pub struct Episodes {
 struct StepColumns {
     columns: Vec<Column>,
     feature: StoredFeature,
-    /// The number of steps of each episode.
+    /// The number of steps in each episode.
     num_steps: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Episodes {
         let of_steps = features.iter().filter(|feature| feature.is_of_steps);
         let split =
             of_steps.map(|feature| StepColumns::of(feature, &inputs.columns, rows)).collect::<Result<Vec<_>>>()?;
-        let Some(first) = split.first() else { return Err(Error::internal("episodes without steps")) };
+        let Some(first) = split.first() else { return Err(Error::internal("episodes have no features with steps")) };
         let num_steps = first.num_steps.clone();
         for other in &split {
             let uneven = num_steps.iter().zip(&other.num_steps).position(|(one, other)| one != other);
@@ -153,7 +153,7 @@ impl StepColumns {
     }
 }
 
-/// The number of steps of each episode, if each step has `length` values.
+/// The number of steps in each episode, if each step has `length` values.
 fn evenly_split(feature: &StoredFeature, values: &Ragged, length: usize, rows: &Rows) -> Result<Vec<usize>> {
     let count = |row| match values.row_length(row).checked_rem(length) {
         Some(0) => Ok(values.row_length(row) / length),

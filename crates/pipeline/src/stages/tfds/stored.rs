@@ -53,7 +53,7 @@ pub struct StoredFeature {
     pub dtype: DType,
     /// Its shape in one example, or in one step. Begins with the lengths of its sequences.
     pub shape: Vec<Option<usize>>,
-    /// The number of sequences around it.
+    /// The nesting depth: the number of sequences that contain this feature.
     pub num_sequences: usize,
     /// How its values are stored.
     pub encoding: Encoding,
@@ -168,10 +168,10 @@ impl StoredFeature {
             });
             nested = nested.split(ends.collect())?;
         }
-        let outer = lengths.first().ok_or_else(|| Error::internal("sequences without lengths"))?;
+        let outer = lengths.first().ok_or_else(|| Error::internal("the lengths of sequences are missing"))?;
         match nested.split((0..outer.len()).map(|row| outer.range(row).end).collect())? {
             Nested::Column(column) => Ok(column),
-            Nested::Values(_) => Err(Error::internal("sequences without lists")),
+            Nested::Values(_) => Err(Error::internal("sequences were not split into lists")),
         }
     }
 
@@ -293,7 +293,7 @@ impl Nested {
         Ok(Self::Column(match self {
             Self::Values(values) => Column::Ragged(Ragged::new(values, ends)),
             Self::Column(column @ (Column::Ragged(_) | Column::Lists(_))) => Column::Lists(Lists::new(column, ends)),
-            Self::Column(_) => return Err(Error::internal("items of sequences that are not lists")),
+            Self::Column(_) => return Err(Error::internal("the items of a sequence are not lists")),
         }))
     }
 }

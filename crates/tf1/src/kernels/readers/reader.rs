@@ -63,7 +63,7 @@ enum Action {
 /// Creates the kernel for operations on a reader. Returns `None` if `op_type` is not one. Reads
 /// also need the queue of file names.
 pub fn build(op_type: &str, reader: &Arc<Reader>, queue: Option<&Arc<Queue>>) -> Result<Option<Arc<dyn Kernel>>> {
-    let names = || queue.cloned().ok_or_else(|| Error::internal("a read without a queue of file names"));
+    let names = || queue.cloned().ok_or_else(|| Error::internal("a read needs a queue of file names"));
     let action = match op_type {
         "ReaderReadV2" => Action::Read(names()?),
         "ReaderReadUpToV2" => Action::ReadUpTo(names()?),

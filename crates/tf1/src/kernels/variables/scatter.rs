@@ -72,7 +72,7 @@ impl Kernel for ScatterKernel {
 struct Slices {
     /// The number of axes in a slice.
     rank: usize,
-    /// The number of leading axes of the indices, which enumerate the slices.
+    /// How many leading axes of the indices enumerate the slices.
     num_index_axes: usize,
     /// The number of each slice, in the order of the indices.
     numbers: Vec<usize>,
@@ -125,7 +125,7 @@ fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices
 }
 
 fn refused(refusal: allocate::Refusal) -> Error {
-    refusal.at("places of a variable")
+    refusal.at("the positions in a variable")
 }
 
 /// The error for updates that don't have the shape of the slices after indices with `depth`

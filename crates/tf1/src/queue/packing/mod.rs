@@ -93,7 +93,7 @@ impl Packing {
     fn layout(&self, number: u8) -> Result<&Layout> {
         let other = |number: u8| self.others.get(usize::from(number) - 1)?.get();
         let layout = if number == 0 { self.first.as_ref() } else { other(number) };
-        layout.ok_or_else(|| Error::internal(format!("a queue has no layout {number}")))
+        layout.ok_or_else(|| Error::internal(format!("queue layout {number} does not exist")))
     }
 
     /// Packs an element, whose tensors may be moved.

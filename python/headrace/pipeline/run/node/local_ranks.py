@@ -154,8 +154,8 @@ def _shard_refusal(chain: Sequence[Stage]) -> str | None:
         return f"works with one shard, but the pipeline has {len(shards)}. Combine them."
     if any(step.piece_shard is not None for step in steps(chain)):
         return (
-            "has no effect with shard(..., by='piece'), because each rank then reads other files. "
-            "Remove one of the two."
+            "has no effect with shard(..., by='piece'), because each rank then reads different "
+            "files. Remove one of the two."
         )
     behind = steps(chain)[shards[0] :] if shards else ()
     if any(step.effect is Effect.SAMPLES for step in behind):

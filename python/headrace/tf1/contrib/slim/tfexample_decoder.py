@@ -197,8 +197,8 @@ class SparseTensor(ItemHandler):
     """A handler for a sparse tensor from two features.
 
     Args:
-        indices_key: Name of the indices. Defaults to "indices".
-        values_key: Name of the values. Defaults to "values".
+        indices_key: Name of the feature that contains the indices. Defaults to "indices".
+        values_key: Name of the feature that contains the values. Defaults to "values".
         shape: The shape.
         densify: Whether the item is converted to a dense tensor.
         default_value: The value of missing elements in a dense tensor.

@@ -155,7 +155,7 @@ class IdTableWithHashBuckets:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds operations that return the number of entries and buckets, an int64 scalar.
+        """Adds operations that return the number of entries and buckets as an int64 scalar.
 
         Args:
             name: Name of the scope.

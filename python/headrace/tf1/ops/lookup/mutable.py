@@ -124,7 +124,7 @@ class MutableHashTable:
         return self._default.shape
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of entries, an int64 scalar."""
+        """Adds an operation that returns the number of entries as an int64 scalar."""
         with name_scope(name, f"{self._stem}_Size", [self._ref]), colocate_with(self._ref):
             op = apply_op("LookupTableSizeV2", [self._handle()], lambda _: [(int64, _SCALAR)])
         return op.outputs[0]

@@ -56,7 +56,7 @@ class LookupInterface(Protocol):
         """The operation that fills the table."""
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of entries, an int64 scalar."""
+        """Adds an operation that returns the number of entries as an int64 scalar."""
 
     def lookup(self, keys: TensorLike | SparseTensor, name: str | None = None) -> Any:
         """Adds operations that return the value of each key."""

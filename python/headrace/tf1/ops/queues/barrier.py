@@ -205,12 +205,12 @@ class Barrier:
         return self._add("BarrierClose", [], lambda _: [], name, attrs)
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of complete elements, an int32 scalar."""
+        """Adds an operation that returns the number of complete elements as an int32 scalar."""
         op = self._add("BarrierReadySize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of incomplete elements, an int32 scalar."""
+        """Adds an operation that returns the number of incomplete elements as an int32 scalar."""
         op = self._add("BarrierIncompleteSize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 

@@ -256,7 +256,7 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns whether the queue is closed, a bool scalar."""
+        """Adds an operation that returns as a bool scalar whether the queue is closed."""
         op = self._add_op(
             "QueueIsClosedV2",
             name or f"{self._stem}_Is_Closed",
@@ -266,7 +266,7 @@ class QueueBase:
         return op.outputs[0]
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of elements in the queue, an int32 scalar."""
+        """Adds an operation that returns the number of elements in the queue as an int32 scalar."""
         op = self._add_op(
             "QueueSizeV2",
             name or f"{self._stem}_Size",

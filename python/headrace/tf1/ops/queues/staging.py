@@ -154,7 +154,7 @@ class StagingArea:
         return self._take("StagePeek", inputs, name or f"{self._name}_peek")
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of elements, an int32 scalar."""
+        """Adds an operation that returns the number of elements as an int32 scalar."""
         outputs = [(int32, TensorShape([]))]
         name, attrs = name or f"{self._name}_size", self._attrs("StageSize", self._types)
         return apply_op("StageSize", [], lambda: outputs, name=name, attrs=attrs).outputs[0]

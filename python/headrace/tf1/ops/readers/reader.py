@@ -126,12 +126,12 @@ class ReaderBase:
         return ReadUpToResult(*op.outputs)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of records read so far, an int64 scalar."""
+        """Adds an operation that returns the number of records read so far as an int64 scalar."""
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumRecordsProducedV2", [], outputs, name).outputs[0]
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the number of completely read files, an int64 scalar.
+        """Adds an operation that returns the number of completely read files as an int64 scalar.
 
         A file counts once a read finds no more records in it, that is, at the read after the last
         record.
@@ -140,11 +140,11 @@ class ReaderBase:
         return self._add_op("ReaderNumWorkUnitsCompletedV2", [], outputs, name).outputs[0]
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the state of the reader, a string scalar.
+        """Adds an operation that returns the state of the reader as a string scalar.
 
         The state contains the counts, the current file and the position in that file, but not the
-        queue of file names. `WholeFileReader` and `IdentityReader` use TensorFlow's format. The
-        other readers of TensorFlow have no state.
+        queue of file names. `WholeFileReader` and `IdentityReader` use TensorFlow's format.
+        TensorFlow's other readers have no state.
         """
         outputs = [(string, _SCALAR)]
         return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]

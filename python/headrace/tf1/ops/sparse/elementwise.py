@@ -40,7 +40,7 @@ def sparse_add(
     b: TensorLike | SparseTensor | SparseTensorValue,
     threshold: TensorLike = 0,
 ) -> SparseTensor | Tensor:
-    """Adds two tensors of the same shape and type. One of them can be dense.
+    """Adds two tensors of the same shape and type. One tensor can be dense.
 
     Args:
         a: The first tensor.

@@ -33,7 +33,7 @@ def sparse_merge(
     """Returns a sparse tensor whose indices in the last dimension are the ids.
 
     Args:
-        sp_ids: The ids: integers, as many as values. If there are several last dimensions, a list
+        sp_ids: The ids: one integer per value. To create several trailing dimensions, pass a list
             of such tensors.
         sp_values: The values.
         vocab_size: The number of ids, which is the size of the last dimension, or a list of sizes

@@ -112,7 +112,7 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
 
 
 def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = None) -> Tensor:
-    """Adds an operation that returns whether a variable has a value, a bool scalar.
+    """Adds an operation that returns as a bool scalar whether a variable has been initialized.
 
     Raises:
         TypeError: If `ref` is not a variable.

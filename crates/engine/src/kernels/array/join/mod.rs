@@ -95,7 +95,7 @@ pub(crate) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
 
 /// Joins tensors along their first axis. The result has `length` rows.
 pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
-    let first = tensors.first().ok_or_else(|| Error::internal("at least one tensor is joined"))?;
+    let first = tensors.first().ok_or_else(|| Error::internal("expected at least one tensor to join"))?;
     join(first.dtype(), first.shape().with_size(0, length), 1, tensors)
 }
 

@@ -54,12 +54,12 @@ pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
     })
 }
 
-/// The error for a damaged file. `text` gives the format and the reason.
+/// The error for a damaged file. `text` contains the format and the reason.
 fn damaged(text: impl Display) -> Error {
     Error::data_loss(format!("{text}. Copy the file again, or skip it"))
 }
 
-/// The error for a file that cannot be decoded. `text` gives the format and the reason.
+/// The error for a file that cannot be decoded. `text` contains the format and the reason.
 fn unsupported(text: impl Display) -> Error {
     Error::invalid_argument(format!(
         "{text}, expected WAV (PCM or float), FLAC, MP3, Ogg Vorbis or Ogg Opus. Convert the file, or decode it in a \
@@ -88,14 +88,14 @@ fn guarded<T>(format: &str, offset: usize, decode: impl FnOnce() -> std::result:
 /// The error for a file that the decoder rejects.
 fn refused(format: &str, offset: usize, error: &Reason) -> Error {
     let reason = match error {
-        Reason::IoError(_) => "its data ends too early".to_owned(),
+        Reason::IoError(_) => "the data ends too early".to_owned(),
         Reason::DecodeError(text) | Reason::Unsupported(text) => (*text).to_owned(),
         other => other.to_string(),
     };
     damaged(format!("{format}: the frame at byte {offset} cannot be decoded ({reason})"))
 }
 
-/// The channel of Vorbis or Opus for each of FFmpeg's, or `None` if the order is the same.
+/// The Vorbis or Opus channel for each FFmpeg channel, or `None` if the order is the same.
 ///
 /// Source: section 4.3.9 of the Vorbis I specification, which RFC 7845 adopts, and
 /// `ff_vorbis_channel_layout_offsets` of FFmpeg.

@@ -194,7 +194,7 @@ impl Format {
         let expected = usize::from(channels) * encoding.num_bytes();
         if usize::from(of_sample) != expected {
             return Err(damaged(format!(
-                "WAV: a sample of {channels} channels with {bits} bits has {of_sample} bytes, expected {expected}"
+                "WAV: a {bits}-bit sample of {channels} channels has {of_sample} bytes, expected {expected}"
             )));
         }
         Ok(Self { sample_rate, channels: channels.into(), encoding })

@@ -124,7 +124,7 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
     }
     if !matches!(header_size, 40 | 52 | 56 | 64 | 108 | 124) {
         return Err(Error::invalid_argument(format!(
-            "The BMP has a header of {header_size} bytes, expected a header of Windows 3 or later (40 to 124 bytes). \
+            "The BMP has a header of {header_size} bytes, expected a Windows 3 header or a later one (40 to 124 bytes). \
              Convert it, or save it as a PNG"
         )));
     }
@@ -149,7 +149,7 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
         (16 | 24 | 32, _) if compression == 0 || has_masks => {
             let masks = match has_masks {
                 true => Masks::read(contents, bits, header_size as u32, compression as u32)
-                    .ok_or_else(|| damaged("Invalid BMP data: its masks do not describe red, green and blue"))?,
+                    .ok_or_else(|| damaged("Invalid BMP data: the masks do not describe red, green and blue"))?,
                 false => Masks::standard(bits),
             };
             let rows = header.rows(contents)?;
@@ -181,7 +181,7 @@ fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<
     let Some(palette) = palette else {
         return match bits {
             8 => Ok((indices, 1)),
-            _ => Err(damaged("Invalid BMP data: it has no palette")),
+            _ => Err(damaged("Invalid BMP data: the palette is missing")),
         };
     };
     let channels = if palette.iter().any(|[b, g, r, _]| b != g || g != r) { 3 } else { 1 };
@@ -323,7 +323,10 @@ mod tests {
         let mut old = bmp(1, 1, 24, &[0; 4]);
         old[14] = 12;
         let error = decode(&old, 0, true).unwrap_err();
-        assert!(error.message().starts_with("The BMP has a header of 12 bytes, expected a header of"), "{error}");
+        assert!(
+            error.message().starts_with("The BMP has a header of 12 bytes, expected a Windows 3 header"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Bit-field masks of BMP, which give the positions of the channels in a pixel.
+//! BMP bit-field masks, which specify the positions of the channels in a pixel.
 //!
-//! Source: `BITMAPV5HEADER` of Windows.
+//! Source: `BITMAPV5HEADER` in the Windows API.
 
 /// The position of the masks, which follow the fields of small headers or are part of larger ones.
 const MASKS: usize = 54;

@@ -87,7 +87,9 @@ pub fn decode_window(contents: &[u8], channels: usize, options: &Options, window
     }
     let (wide, skipped) = widened(window, width);
     let mut pixels = decode(contents, channels, options, Some(wide))?;
-    let Samples::Eight(samples) = &mut pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
+    let Samples::Eight(samples) = &mut pixels.samples else {
+        return Err(Error::internal("the JPEG was decoded to 16-bit samples"));
+    };
     let (row_bytes, skipped) = (window.width * pixels.channels, skipped * pixels.channels);
     for y in 0..pixels.height {
         let start = y * wide.width * pixels.channels + skipped;
@@ -172,7 +174,7 @@ pub fn decode_part(
     let decoder = Decoder::new(data, MAX_SCANS).map_err(|error| error.to_string())?;
     if decoder.width() != size[0] || decoder.height() > size[1] {
         let (height, width) = (decoder.height(), decoder.width());
-        return Err(format!("its JPEG is {height}x{width}, expected {}x{}", size[1], size[0]).into());
+        return Err(format!("the JPEG data is {height}x{width}, expected {}x{}", size[1], size[0]).into());
     }
     let options = DecodeOptions {
         colours: has_luma.then_some(Colours::Rgb),

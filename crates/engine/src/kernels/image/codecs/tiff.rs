@@ -113,7 +113,7 @@ impl<'a> Tags<'a> {
         let size = [if is_tiled { tile_width as usize } else { width }, height as usize];
         let (offsets, lengths) = (self.numbers::<u64>(offsets)?, self.numbers::<u64>(lengths)?);
         if size.contains(&0) || offsets.len() != lengths.len() {
-            return Err(invalid(self.contents, &"its strips or tiles have no size"));
+            return Err(invalid(self.contents, &"the strips or tiles have no size"));
         }
         Ok((size, offsets.into_iter().zip(lengths).collect()))
     }
@@ -352,7 +352,7 @@ enum Alpha {
     Unassociated,
 }
 
-/// Whether samples include alpha. `None` if there are other channels than colours and alpha.
+/// Whether samples include alpha. `None` if there are channels other than colours and alpha.
 fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Option<Option<Alpha>> {
     match (samples.checked_sub(colours.num_samples())?, extra) {
         (0, []) => Some(None),
@@ -447,8 +447,8 @@ fn invalid(contents: &[u8], reason: &dyn Display) -> Error {
 /// The error for a valid file of a kind that is not supported.
 fn unread(reason: &dyn Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, floats of 32 bits or several \
-         channels of them, uncompressed or compressed with LZW, Deflate, PackBits, Zstandard or JPEG. Convert it, or \
+        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, or 32-bit floats in one or several \
+         channels, uncompressed or compressed with LZW, Deflate, PackBits, Zstandard or JPEG. Convert it, or \
          save it as a PNG"
     ))
 }

@@ -116,9 +116,12 @@ impl Chunks<'_> {
         let (across, down) = (self.width.div_ceil(chunk_width), self.height.div_ceil(chunk_height));
         let planes = if self.is_planar { self.samples } else { 1 };
         if self.places.len() != across * down * planes {
-            return Err(
-                format!("it has {} strips or tiles, expected {}", self.places.len(), across * down * planes).into()
-            );
+            return Err(format!(
+                "the image has {} strips or tiles, expected {}",
+                self.places.len(),
+                across * down * planes
+            )
+            .into());
         }
         // Strips and tiles may be much larger than the image.
         let most_rows = chunk_height.min(self.height);
@@ -127,7 +130,7 @@ impl Chunks<'_> {
         let num_samples = (self.width * self.height).checked_mul(self.samples);
         let num_samples = num_samples.filter(|samples| *samples <= MOST_IMAGE_BYTES / size_of::<T>());
         let num_samples = num_samples.ok_or_else(|| {
-            format!("it has {} channels, so its samples would need more than 2 GiB of memory", self.samples)
+            format!("the image has {} channels, so its samples would need more than 2 GiB of memory", self.samples)
         })?;
         let mut image = allocate::zeros::<T>(num_samples)?;
         let mut bytes = allocate::zeros(num_bytes)?;
@@ -208,7 +211,7 @@ impl Chunks<'_> {
                 if image.channels != in_chunk || image.pixels.len() < expected {
                     let [width, height] = self.size;
                     return Err(format!(
-                        "its JPEG has {} rows of {} channels, expected {height} of {in_chunk} ({width} columns)",
+                        "the JPEG data has {} rows of {} channels, expected {height} of {in_chunk} ({width} columns)",
                         image.height, image.channels
                     )
                     .into());

@@ -50,11 +50,11 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     // The decoder allocates memory for the size that such an image claims, before it checks the
     // claim.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
-        let claim = format_args!("its image has {height} rows and {width} columns, more than its header claims");
+        let claim = format_args!("the image has {height} rows and {width} columns, more than the header claims");
         return Err(invalid(&claim));
     }
     if num_frames == 0 {
-        return Err(invalid(&"the animation has no frame"));
+        return Err(invalid(&"the animation has no frames"));
     }
     let stored = if decoder.has_alpha() { 4 } else { 3 };
     let channels = if channels == 0 { stored } else { channels };
@@ -129,11 +129,11 @@ mod tests {
         let animated = |width| file(&[canvas(2), chunk(b"ANIM", &[0; 6]), frame(11), frame(width)].concat());
         for data in [animated(16_383), file(&[canvas(0), lossy(16_383)].concat())] {
             let error = decode(&data, 0, false).map(|_| ()).unwrap_err();
-            let expected = "its image has 9 rows and 16383 columns, more than its header claims";
+            let expected = "the image has 9 rows and 16383 columns, more than the header claims";
             assert!(error.message().contains(expected), "{error}");
         }
         let error = decode(&animated(11), 0, false).map(|_| ()).unwrap_err();
-        assert!(!error.message().contains("more than its header"), "{error}");
+        assert!(!error.message().contains("more than the header"), "{error}");
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn frame_of(data: &[u8]) -> Result<Frame, String> {
         append(&mut file, b"VP8X", &[&[HAS_ALPHA, 0, 0, 0][..], &size].concat());
     }
     parts.iter().for_each(|(name, data)| append(&mut file, name, data));
-    let length = u32::try_from(file.len() - CHUNK_BYTES).map_err(|_| "a frame has more than 4 GB")?;
+    let length = u32::try_from(file.len() - CHUNK_BYTES).map_err(|_| "a frame is larger than 4 GB")?;
     file[4..8].copy_from_slice(&length.to_le_bytes());
     let flags = header[15];
     Ok(Frame { area, is_disposed: flags & IS_DISPOSED != 0, is_blended: flags & IS_NOT_BLENDED == 0, file })

@@ -130,7 +130,7 @@ mod pairs {
                 let weight = simd.avx._mm256_set1_epi32(bytemuck::cast(*weight));
                 sum = simd.avx2._mm256_add_epi32(sum, simd.avx2._mm256_madd_epi16(pixels, weight));
             }
-            // Packing limits numbers to those of the smaller type.
+            // Packing clamps numbers to the range of the smaller type.
             let words = simd.avx2._mm256_sra_epi32(sum, bits);
             let words = simd.avx2._mm256_packs_epi32(words, words);
             let bytes: [[u8; 4]; 8] = cast(simd.avx2._mm256_packus_epi16(words, words));

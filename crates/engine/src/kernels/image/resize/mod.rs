@@ -125,7 +125,7 @@ impl Resize {
             Method::Bicubic(grid) => Taps::bicubic(size, new_size, grid),
             Method::Area { align_corners } => Taps::area(size, new_size, align_corners),
             Method::Filter { filter, antialias } => Taps::filter(size, new_size, filter, antialias),
-            Method::Nearest(_) | Method::Bilinear(_) => unreachable!("these have no weights"),
+            Method::Nearest(_) | Method::Bilinear(_) => unreachable!("these methods have no weights"),
         };
         let (rows, columns) = (taps(frame.height, target.height)?, taps(frame.width, target.width)?);
         let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;

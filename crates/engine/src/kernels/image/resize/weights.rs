@@ -6,19 +6,19 @@ use super::refused;
 use crate::error::Result;
 use crate::tensor::allocate;
 
-/// The number of channels of an image.
+/// The number of channels in an image.
 pub(super) const CHANNELS: usize = 3;
 /// Pixels further away than this have no weight.
 const RADIUS: f64 = 2.0;
 
 /// The neighbours of each pixel of the result along one axis.
 pub(super) struct Weights {
-    /// The number of neighbours of each pixel. Some may have weight zero.
+    /// The number of neighbours per pixel. Some may have weight zero.
     pub width: usize,
     pub firsts: Vec<usize>,
     /// The weights of the neighbours, pixel by pixel.
     pub weights: Vec<i16>,
-    /// The number of bits of a weight after the point: as many as fit.
+    /// The number of fraction bits in a weight: as many as fit.
     pub fraction_bits: u32,
 }
 

@@ -49,7 +49,7 @@ pub enum Binary {
 /// Adds one or more tensors of the same dtype and shape.
 pub struct AddN;
 
-/// A [`Binary`] whose input number `position` is constant.
+/// A [`Binary`] whose input `position` is constant.
 struct WithOperand {
     function: Binary,
     operand: Tensor,
@@ -162,7 +162,7 @@ impl Binary {
         Some((self.step(operand, 1 - position)?, position))
     }
 
-    /// Returns the step for the other input, if `operand` (input number `position`) is a single
+    /// Returns the step for the other input, if `operand` (input `position`) is a single
     /// finite float.
     fn step(self, operand: &Tensor, position: usize) -> Option<deferred::Step> {
         let [operand] = operand.values::<f32>().ok()? else { return None };

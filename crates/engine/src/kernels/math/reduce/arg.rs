@@ -76,7 +76,7 @@ impl Kernel for ArgExtreme {
         if x.shape()[position] == 0 {
             return Err(Error::invalid_argument(format!("Reduction axis {axis} is empty in shape {}", x.shape())));
         }
-        let unsupported = || Error::unimplemented(format!("the extremes of {} are not supported", x.dtype()));
+        let unsupported = || Error::unimplemented(format!("argmin and argmax are not supported for {}", x.dtype()));
         let indices = dispatch_numeric!(x.dtype(), T => self.indices::<T>(x, position), else => Err(unsupported()));
         indices.map(Step::one)
     }

@@ -65,7 +65,7 @@ impl Column {
                 _ => return Ok(None),
             }))
         };
-        let column = column().map_err(|refusal: Refusal| refusal.at("a column of CSV records"))?;
+        let column = column().map_err(|refusal: Refusal| refusal.at("a CSV column"))?;
         column.ok_or_else(|| unsupported(dtype))
     }
 
@@ -100,7 +100,7 @@ impl Columns for [Column] {
             (Column::Float32(values), Value::Float32(value)) => values.push(value),
             (Column::Float64(values), Value::Float64(value)) => values.push(value),
             (Column::String(values), Value::String(value)) => values.push(value),
-            _ => return Err(Error::internal("a value of another type than its column")),
+            _ => return Err(Error::internal("a value does not have the type of its column")),
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ pub struct DenseFeature {
     shape: PartialShape,
 }
 
-/// The number of values of a dense feature.
+/// The number of values in a dense feature.
 #[derive(Debug)]
 pub enum Extent {
     /// Exactly as many as this shape has elements.
@@ -46,7 +46,7 @@ pub enum Extent {
 pub type Misfit = String;
 
 impl SparseFeature {
-    /// Fails if the list has another dtype.
+    /// Fails if the list has the wrong dtype.
     pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
         check_type(self.dtype, actual)
     }
@@ -77,7 +77,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if `default`, the default of dense feature number `index`, has another dtype or shape.
+    /// Fails if `default`, the default of dense feature `index`, has the wrong dtype or shape.
     pub fn check_default(&self, index: usize, default: &Tensor) -> Result<()> {
         let (expected, got) = (&self.shape, default.shape());
         match &self.extent {
@@ -99,7 +99,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if the list has another dtype.
+    /// Fails if the list has the wrong dtype.
     pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
         let expected = self.dtype;
         match actual == expected {

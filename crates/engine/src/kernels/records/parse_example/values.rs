@@ -170,7 +170,7 @@ impl Values {
     }
 
     /// Converts the values to a tensor whose rows have `width` values each, padded with the only
-    /// element of `filler`. Row `i` ends before value number `ends[i]`.
+    /// element of `filler`. Row `i` ends before value `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to pad with");
         let elements = allocate::elements(filler.dtype(), &shape);

@@ -129,7 +129,7 @@ fn dense(feature: &DenseFeature, is_list: bool, number: usize, rows: &[Outputs])
     join::stack(&all)
 }
 
-/// The number of rows of a dense list in each example.
+/// The number of rows that each example has in a dense list.
 fn lengths(number: usize, rows: &[Outputs]) -> Result<Tensor> {
     let lengths = rows.iter().map(|row| row[number].shape()[0] as i64).collect();
     Tensor::from_values(Shape::new(&[rows.len()]), lengths)

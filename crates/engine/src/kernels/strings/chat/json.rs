@@ -36,7 +36,9 @@ pub fn tojson(
 
 fn text_at(pair: &Value, index: usize) -> Result<String, Error> {
     let text = pair.get_item_by_index(index)?;
-    text.as_str().map(str::to_owned).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "separators are no strings"))
+    text.as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "the separators are not strings"))
 }
 
 struct Writer {

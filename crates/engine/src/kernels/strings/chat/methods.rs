@@ -29,7 +29,7 @@ pub fn call(state: &mut State, value: &Value, method: &str, args: &[Value]) -> R
             match separator.as_ref().map(|separator| separator.as_str()) {
                 None => Ok(words(text, most, method == "rsplit").into_iter().map(Value::from).collect()),
                 Some(Some(separator)) if !separator.is_empty() => Ok(parts(text, separator, most, method == "rsplit")),
-                Some(_) => Err(invalid("split: the separator is empty or no string")),
+                Some(_) => Err(invalid("split: the separator is empty or not a string")),
             }
         }
         "partition" | "rpartition" => {

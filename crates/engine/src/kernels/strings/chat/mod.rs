@@ -1,4 +1,5 @@
-//! `Chat`: the tokens of a conversation, rendered by a chat template, and which of them are trained.
+//! `Chat`: the tokens of a conversation, rendered by a chat template, and which of them are
+//! trained.
 //!
 //! The template is rendered by the crate `minijinja`. The tokens and the mask are the same as from
 //! `apply_chat_template(return_assistant_tokens_mask=True)` of transformers.
@@ -177,7 +178,7 @@ impl Chat {
     fn last(&self, rendered: &Rendered, encoded: &Encoded, messages: &[Value], tools: &Value) -> Result<Range<usize>> {
         let index = last_answer(messages).ok_or_else(|| {
             Error::invalid_argument(
-                "chat: the conversation has no message of the assistant, expected at least one for loss=\"last\". Remove \
+                "chat: the conversation has no message from the assistant, expected at least one for loss=\"last\". Remove \
                  it, or let skip_errors skip it",
             )
         })?;
@@ -205,7 +206,7 @@ impl Chat {
         let num_bytes = |other: &str| num_common(prompt.as_bytes(), other.as_bytes());
         if num_bytes(&rendered.text) < num_bytes(&without) {
             return Err(Error::invalid_argument(format!(
-                "chat: the template '{}' renders earlier messages in another way once an answer follows, so the tokens of \
+                "chat: the template '{}' renders earlier messages differently once an answer follows, so the tokens of \
                  the answer cannot be found. Use a template for training that does not, such as those of TRL",
                 self.template_name
             )));
@@ -266,7 +267,7 @@ impl Kernel for Chat {
         let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("chat"))?;
         for id in ids {
             tokens.push(i32::try_from(id).map_err(|_| {
-                Error::invalid_argument(format!("chat: {}: the token number {id} does not fit int32", self.path))
+                Error::invalid_argument(format!("chat: {}: the token ID {id} does not fit into int32", self.path))
             })?);
         }
         let mut outputs = Outputs::new();
@@ -301,7 +302,7 @@ fn num_common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// `datetime.strftime` of Python.
+/// Python's `datetime.strftime`.
 fn strftime(now: NaiveDateTime, format: &str) -> std::result::Result<String, minijinja::Error> {
     let mut text = String::new();
     write!(text, "{}", now.format(format)).map_err(|_| {

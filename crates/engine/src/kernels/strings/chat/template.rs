@@ -94,7 +94,7 @@ impl Template {
         without_marks(&marked).filter(|other| other.text == rendered.text).ok_or_else(|| {
             Error::new(
                 ErrorKind::InvalidOperation,
-                "the place of a {% generation %} block within a macro, filter, call or set block cannot be found. Move it \
+                "the position of a {% generation %} block within a macro, filter, call or set block cannot be found. Move it \
                  out of that block",
             )
         })

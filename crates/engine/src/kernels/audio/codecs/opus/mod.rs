@@ -161,7 +161,7 @@ fn packet_length(offset: usize, packet: &[u8]) -> Result<u32> {
     }
 }
 
-/// The reason for an error of libopus.
+/// Converts an error from libopus.
 fn reason(error: opus::Error) -> Reason {
     Reason::DecodeError(error.description())
 }
