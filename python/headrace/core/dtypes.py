@@ -4,7 +4,7 @@ Every type exists twice: as a base type (`float32`) and as a reference type (`fl
 Operations that own a mutable buffer, such as variables, have outputs of reference types. `as_dtype`
 converts anything that identifies a type.
 
-Source: `tf.DType` and `tf.as_dtype` of TensorFlow 1.15.
+Source: `tf.DType` and `tf.as_dtype` in TensorFlow 1.15.
 """
 
 import builtins

@@ -4,7 +4,7 @@ No error class is a subclass of another one except `OpError`, so `except OutOfRa
 the end of the input and nothing else. If an error occurs while a record is processed, a note names
 the record (`add_note`). The message is the operation's own message.
 
-Source: `tf.errors` of TensorFlow 1.15. The codes are the same as in `google.rpc.Code`.
+Source: `tf.errors` in TensorFlow 1.15. The codes are the same as in `google.rpc.Code`.
 """
 
 import contextlib

@@ -4,7 +4,7 @@ They are separate from the operations, so that a pipeline can accept them withou
 operations.
 
 Source: `tf.FixedLenFeature`, `tf.VarLenFeature`, `tf.FixedLenSequenceFeature` and
-`tf.SparseFeature` of TensorFlow 1.15.
+`tf.SparseFeature` in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

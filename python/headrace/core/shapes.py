@@ -4,7 +4,7 @@ A `TensorShape` is unknown, or a sequence of `Dimension`s that each have a size 
 behaves as in TensorFlow 1 (for example, an item of a shape is a `Dimension`, not an int), with one
 exception: two shapes that have unknown dimensions at the same positions compare equal.
 
-Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
+Source: `tf.TensorShape` and `tf.Dimension` in TensorFlow 1.15.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Each scope also stores the branch and the loop of its operations.
 
-Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
+Source: `tf.Graph.control_dependencies` in TensorFlow 1.15.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,6 +1,6 @@
 """The default graph, and the module-level functions that use it.
 
-Source: The functions with the same names in `tf` of TensorFlow 1.15.
+Source: the functions of the same names in `tf`, TensorFlow 1.15.
 """
 
 import threading
@@ -230,7 +230,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         every session draws a different sequence. Operations store 0 for None.
 
     Source:
-        `tf.get_seed` of TensorFlow 1.15, where an operation without a seed uses the number of
+        `tf.get_seed` in TensorFlow 1.15, where an operation without a seed uses the number of
         operations created so far.
     """
     graph = get_default_graph()

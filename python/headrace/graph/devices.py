@@ -3,7 +3,7 @@
 Everything runs on the CPU, but programs may still compare an operation's device with the device
 they requested.
 
-Source: `tf.DeviceSpec` and `tf.Graph.device` of TensorFlow 1.15.
+Source: `tf.DeviceSpec` and `tf.Graph.device` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable

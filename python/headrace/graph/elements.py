@@ -1,6 +1,6 @@
 """A graph's elements: its operations and tensors, looked up by name, and its collections.
 
-Source: `tf.Graph` of TensorFlow 1.15.
+Source: `tf.Graph` in TensorFlow 1.15.
 """
 
 import re

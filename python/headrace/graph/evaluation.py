@@ -1,6 +1,6 @@
 """Finds the session that `tensor.eval()` and `operation.run()` use.
 
-Source: `tf.Tensor.eval` and `tf.Operation.run` of TensorFlow 1.15.
+Source: `tf.Tensor.eval` and `tf.Operation.run` in TensorFlow 1.15.
 """
 
 from headrace.graph.stacks import SessionLike, get_default_session

@@ -1,6 +1,6 @@
 """The graph, whose `with` blocks set the scopes in which operations are added.
 
-Source: `tf.Graph` of TensorFlow 1.15.
+Source: `tf.Graph` in TensorFlow 1.15.
 """
 
 import threading

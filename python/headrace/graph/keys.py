@@ -1,6 +1,6 @@
 """Standard names of collections.
 
-Source: `tf.GraphKeys` of TensorFlow 1.15.
+Source: `tf.GraphKeys` in TensorFlow 1.15.
 """
 
 from typing import Final

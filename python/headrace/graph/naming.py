@@ -1,6 +1,6 @@
 """Checks the names of operations and makes them unique.
 
-Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
+Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` in TensorFlow 1.15.
 """
 
 import re

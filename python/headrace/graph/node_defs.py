@@ -6,7 +6,7 @@ branches. Each entry is "+" for true or "-" for false, followed by the name of t
 TensorFlow does not have an operation's type, `_output_types` and `_output_shapes` describe its
 outputs. `headrace.tf1.graph_import` reads these messages.
 
-Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
+Source: `tf.Operation.node_def` and `tf.make_tensor_proto` in TensorFlow 1.15.
 """
 
 import math

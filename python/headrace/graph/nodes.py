@@ -5,7 +5,7 @@ are only descriptions, and nothing is computed until a session runs them. The mo
 `headrace.ops` register the operators of `Tensor` (`a + b`, `a[1:]`) with
 `Tensor.register_operator`.
 
-Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
+Source: `tf.Operation` and `tf.Tensor` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Compression of record files.
 
-Source: `tf.python_io.TFRecordOptions` of TensorFlow 1.15.
+Source: `tf.python_io.TFRecordOptions` in TensorFlow 1.15.
 """
 
 from typing import Any, ClassVar, Final, TypeAlias

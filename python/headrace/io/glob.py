@@ -1,6 +1,6 @@
 """File name patterns.
 
-Source: fnmatch(3) of POSIX with FNM_PATHNAME, as `tf.gfile.Glob` of TensorFlow 1.15 uses it.
+Source: POSIX fnmatch(3) with FNM_PATHNAME, as `tf.gfile.Glob` in TensorFlow 1.15 uses it.
 """
 
 import errno

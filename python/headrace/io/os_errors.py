@@ -1,6 +1,6 @@
 """Converts the operating system's errors to those of `headrace.core.errors`.
 
-Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception. A file
+Source: `tensorflow/core/platform/posix/error.cc` in TensorFlow 1.15, with one exception. A file
     that has become too large does not raise OutOfRangeError, because queue runners would mistake
     that for the end of the input.
 """

@@ -1,6 +1,6 @@
 """Reading and writing TFRecord files without a graph.
 
-Source: `tf.python_io` of TensorFlow 1.15.
+Source: `tf.python_io` in TensorFlow 1.15.
 """
 
 from collections.abc import Iterator

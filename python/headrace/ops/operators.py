@@ -3,7 +3,7 @@
 Importing this module adds the operators to `Tensor`, and `*` and `/` to `SparseTensor`. If only one
 side is a tensor, the other side is converted to the tensor's type.
 
-Source: `tf.Tensor` and `tf.SparseTensor` of TensorFlow 1.15.
+Source: `tf.Tensor` and `tf.SparseTensor` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

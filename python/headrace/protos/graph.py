@@ -1,7 +1,7 @@
 """The messages that describe a graph: `GraphDef`, its nodes and their constants.
 
 Source: `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`, `tensor_shape.proto`,
-`versions.proto` and `types.proto` of TensorFlow 1.15, without fields that headrace never writes.
+`versions.proto` and `types.proto` in TensorFlow 1.15, without fields that headrace never writes.
 `DataType` lacks the numbers of reference types, but they can be read and written.
 """
 

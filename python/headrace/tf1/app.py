@@ -1,6 +1,6 @@
 """`tf.app`: runs the `main` function of a program.
 
-Source: `tf.app` of TensorFlow 1.15.
+Source: `tf.app` in TensorFlow 1.15.
 """
 
 import sys

@@ -7,7 +7,7 @@ share a coordinator.
 One condition variable guards every field. Its lock is re-entrant, so a signal handler may call
 `request_stop` while the interrupted thread is inside a method of the same coordinator.
 
-Source: `tf.train.Coordinator` and `tf.train.LooperThread` of TensorFlow 1.15.
+Source: `tf.train.Coordinator` and `tf.train.LooperThread` in TensorFlow 1.15.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ class Coordinator:
         patience_secs: The time after which `join` warns that it is still waiting and nobody has
             requested a stop.
 
-    Source: `tf.train.Coordinator` of TensorFlow 1.15.
+    Source: `tf.train.Coordinator` in TensorFlow 1.15.
     """
 
     patience_secs: ClassVar[float] = 3.0
@@ -326,7 +326,7 @@ class LooperThread(threading.Thread):
     Raises:
         ValueError: If `coord` is not a `Coordinator`, or arguments are given without a target.
 
-    Source: `tf.train.LooperThread` of TensorFlow 1.15.
+    Source: `tf.train.LooperThread` in TensorFlow 1.15.
     """
 
     def __init__(

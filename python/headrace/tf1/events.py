@@ -4,7 +4,7 @@ An event file is a TFRecord file of `Event` messages. The first message contains
 TensorBoard reads all files in a directory whose names contain "tfevents", in the order of their
 names, and keeps reading as they grow.
 
-Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
+Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` in TensorFlow 1.15. TensorFlow
 writes from a separate thread. Here, the caller writes, because an event takes only microseconds.
 """
 
@@ -224,7 +224,7 @@ class FileWriter:
 class FileWriterCache:
     """A cache with one writer for each directory.
 
-    Source: `tf.summary.FileWriterCache` of TensorFlow 1.15.
+    Source: `tf.summary.FileWriterCache` in TensorFlow 1.15.
     """
 
     _lock = threading.Lock()

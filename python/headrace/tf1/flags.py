@@ -1,7 +1,7 @@
 # ruff: noqa: F405  (a star imports all of them)
 """`tf.flags`: values that can be set on the command line.
 
-Source: `tf.flags` of TensorFlow 1.15, which is `absl.flags`. The extra `headrace[tf1]` installs
+Source: `tf.flags` in TensorFlow 1.15, which is `absl.flags`. The extra `headrace[tf1]` installs
 absl.
 """
 

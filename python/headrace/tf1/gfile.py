@@ -1,6 +1,6 @@
 """Files and directories under TensorFlow's names, with TensorFlow's errors.
 
-Source: `tf.gfile` of TensorFlow 1.15.
+Source: `tf.gfile` in TensorFlow 1.15.
 """
 
 import os

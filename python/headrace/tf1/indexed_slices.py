@@ -1,6 +1,6 @@
 """Slices of a tensor, with their indices.
 
-Source: `tf.IndexedSlices`, `tf.IndexedSlicesValue` and `tf.sparse_mask` of TensorFlow 1.15.
+Source: `tf.IndexedSlices`, `tf.IndexedSlicesValue` and `tf.sparse_mask` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

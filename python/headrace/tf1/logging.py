@@ -1,6 +1,6 @@
 """`tf.logging`: Python's logging, for this library and the programs that use it.
 
-Source: `tf.logging` of TensorFlow 1.15.
+Source: `tf.logging` in TensorFlow 1.15.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """`tf.resource_loader`: files next to the program.
 
-Source: `tf.resource_loader` of TensorFlow 1.15.
+Source: `tf.resource_loader` in TensorFlow 1.15.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Tensor specs: dtype, shape and name.
 
-Source: `tf.TensorSpec` of TensorFlow 1.15.
+Source: `tf.TensorSpec` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 //! The TFRecord format: length, checksum of the length, data, checksum of the data.
 //!
-//! Source: `tensorflow/core/lib/io/record_reader.cc` and `record_writer.cc` of TensorFlow 1.15. The
+//! Source: `tensorflow/core/lib/io/record_reader.cc` and `record_writer.cc` in TensorFlow 1.15. The
 //! checksums are masked CRC-32C.
 
 mod writer;

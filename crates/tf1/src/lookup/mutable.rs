@@ -1,6 +1,6 @@
 //! Tables that programs change while they run.
 //!
-//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15. Its export order differs from
+//! Source: `tf.contrib.lookup.MutableHashTable` in TensorFlow 1.15. Its export order differs from
 //! run to run; here it is the order of the keys.
 
 use bytes::Bytes;

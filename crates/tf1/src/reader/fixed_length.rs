@@ -1,6 +1,6 @@
 //! Fixed-length records. A key is `PATH:NUMBER`, counting from 0.
 //!
-//! Source: `tf.FixedLengthRecordReader` of TensorFlow 1.15.
+//! Source: `tf.FixedLengthRecordReader` in TensorFlow 1.15.
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};

@@ -1,6 +1,6 @@
 //! Uses the file names themselves as records, without opening any file.
 //!
-//! Source: `tf.IdentityReader` of TensorFlow 1.15.
+//! Source: `tf.IdentityReader` in TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
 use headrace_engine::error::Result;

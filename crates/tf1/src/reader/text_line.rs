@@ -1,7 +1,7 @@
 //! Lines of text files. A key is `PATH:LINE`, where lines are counted from 1 and skipped lines
 //! are included.
 //!
-//! Source: `tf.TextLineReader` of TensorFlow 1.15.
+//! Source: `tf.TextLineReader` in TensorFlow 1.15.
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};

@@ -1,7 +1,7 @@
 //! TFRecord files. All checksums are verified. A key is `PATH:OFFSET`, with the record's offset
 //! in the uncompressed file.
 //!
-//! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
+//! Source: `tensorflow/core/lib/io/record_reader.cc` in TensorFlow 1.15.
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};

@@ -1,6 +1,6 @@
 //! Whole files as records. The key is the path.
 //!
-//! Source: `tf.WholeFileReader` of TensorFlow 1.15.
+//! Source: `tf.WholeFileReader` in TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
 use headrace_engine::error::Result;

@@ -1,6 +1,6 @@
 """Composite objects: several tensors that a run can fetch and feed as one value.
 
-Source: `session.register_session_run_conversion_functions` of TensorFlow 1.15.
+Source: `session.register_session_run_conversion_functions` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,6 @@
 """Broadcasting: repeats axes of size 1 to match another shape.
 
-Source: `tf.broadcast_to` and similar functions of TensorFlow 1.15.
+Source: `tf.broadcast_to` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Identity matrices.
 
-Source: `tf.eye` of TensorFlow 1.15.
+Source: `tf.eye` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

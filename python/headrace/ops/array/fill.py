@@ -1,6 +1,6 @@
 """Tensors filled with one value.
 
-Source: `tf.fill`, `tf.zeros`, `tf.ones` and similar functions of TensorFlow 1.15.
+Source: `tf.fill`, `tf.zeros`, `tf.ones` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Selecting elements by indices and masks.
 
-Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
+Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Concatenating, stacking and splitting tensors.
 
-Source: `tf.concat`, `tf.stack`, `tf.split` and similar functions of TensorFlow 1.15.
+Source: `tf.concat`, `tf.stack`, `tf.split` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

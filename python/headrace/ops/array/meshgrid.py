@@ -1,6 +1,6 @@
 """Coordinate grids.
 
-Source: `tf.meshgrid` of TensorFlow 1.15.
+Source: `tf.meshgrid` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One-hot encoding of class numbers.
 
-Source: `tf.one_hot` of TensorFlow 1.15.
+Source: `tf.one_hot` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

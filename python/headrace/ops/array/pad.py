@@ -1,6 +1,6 @@
 """Padding along the axes of a tensor.
 
-Source: `tf.pad` of TensorFlow 1.15.
+Source: `tf.pad` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Placeholders, which must be fed when the graph runs, and identities.
 
-Source: `tf.placeholder`, `tf.identity` and similar functions of TensorFlow 1.15.
+Source: `tf.placeholder`, `tf.identity` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

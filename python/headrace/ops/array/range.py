@@ -1,6 +1,6 @@
 """Sequences of numbers.
 
-Source: `tf.range` and `tf.lin_space` of TensorFlow 1.15.
+Source: `tf.range` and `tf.lin_space` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

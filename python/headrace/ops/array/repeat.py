@@ -1,6 +1,6 @@
 """Repeating elements.
 
-Source: `tf.repeat` of TensorFlow 1.15.
+Source: `tf.repeat` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

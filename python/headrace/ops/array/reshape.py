@@ -1,6 +1,6 @@
 """Operations that keep the elements but change the shape.
 
-Source: `tf.reshape`, `tf.expand_dims`, `tf.squeeze` and `tf.ensure_shape` of TensorFlow 1.15.
+Source: `tf.reshape`, `tf.expand_dims`, `tf.squeeze` and `tf.ensure_shape` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reversing and rolling a tensor along its axes.
 
-Source: `tf.reverse` and `tf.roll` of TensorFlow 1.15.
+Source: `tf.reverse` and `tf.roll` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

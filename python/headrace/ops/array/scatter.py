@@ -1,7 +1,7 @@
 """Writing slices to positions that are given as tensors.
 
 Source: `tf.scatter_nd`, `tf.tensor_scatter_update`, `tf.tensor_scatter_add` and
-`tf.tensor_scatter_sub` of TensorFlow 1.15.
+`tf.tensor_scatter_sub` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Masks for sequences of different lengths.
 
-Source: `tf.sequence_mask` of TensorFlow 1.15.
+Source: `tf.sequence_mask` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 If the static shape determines the result, it is a constant.
 
-Source: `tf.shape`, `tf.size` and `tf.rank` of TensorFlow 1.15.
+Source: `tf.shape`, `tf.size` and `tf.rank` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parts of a tensor: `tf.slice`, `tf.strided_slice` and `tensor[...]`.
 
-Source: `tf.Tensor.__getitem__` of TensorFlow 1.15.
+Source: `tf.Tensor.__getitem__` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

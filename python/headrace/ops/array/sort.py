@@ -1,6 +1,6 @@
 """Sorting, and searching in sorted rows.
 
-Source: `tf.sort`, `tf.argsort` and `tf.searchsorted` of TensorFlow 1.15.
+Source: `tf.sort`, `tf.argsort` and `tf.searchsorted` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Repeating a tensor along its axes.
 
-Source: `tf.tile` of TensorFlow 1.15.
+Source: `tf.tile` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Transposition: changes the order of a tensor's axes.
 
-Source: `tf.transpose` of TensorFlow 1.15.
+Source: `tf.transpose` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Selecting elements by a condition.
 
-Source: `tf.where` of TensorFlow 1.15.
+Source: `tf.where` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

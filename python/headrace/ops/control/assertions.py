@@ -3,7 +3,7 @@
 Each assertion is an operation. If the assertion does not hold, the run fails. If the values are
 already known when the graph is built, building the graph fails instead.
 
-Source: `tf.debugging` of TensorFlow 1.15.
+Source: `tf.debugging` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

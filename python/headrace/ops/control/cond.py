@@ -1,6 +1,6 @@
 """Conditional execution.
 
-Source: `tf.cond` of TensorFlow 1.15.
+Source: `tf.cond` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The order of execution: grouping, waiting and asserting.
 
-Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
+Source: `tf.group`, `tf.tuple` and `tf.Assert` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Assertions about types and ranks, which are checked while the graph is built if possible.
 
-Source: `tf.debugging` of TensorFlow 1.15.
+Source: `tf.debugging` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 a tensor inside the scope, checks that the types match, infers the static shape and adds the
 operation. Its error messages are the same as TensorFlow's.
 
-Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
+Source: `OpDefLibrary.apply_op` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

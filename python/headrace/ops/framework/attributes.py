@@ -1,6 +1,6 @@
 """Checks arguments that become attributes, with TensorFlow's error messages.
 
-Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
+Source: `OpDefLibrary.apply_op` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

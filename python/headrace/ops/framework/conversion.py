@@ -1,6 +1,6 @@
 """Creates constants and converts values to tensors.
 
-Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
+Source: `tf.constant` and `tf.convert_to_tensor` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Excerpts from arrays for error messages, in the format of TensorFlow's kernels.
 
-Source: `Tensor::SummarizeValue` of TensorFlow 1.15.
+Source: `Tensor::SummarizeValue` in TensorFlow 1.15.
 """
 
 import math
@@ -37,7 +37,7 @@ def write_summary(value: Array, edge: int) -> str:
         edge: The number of rows to write at each end of each axis. If negative, all are written.
             "..." replaces the rows in between.
 
-    Source: `Tensor::SummarizeValue` of TensorFlow 1.15, with `print_v2`.
+    Source: `Tensor::SummarizeValue` in TensorFlow 1.15, with `print_v2`.
     """
     if value.ndim == 0:
         return _quoted(value[()])

@@ -60,7 +60,7 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
         An array, or None if the value is not known.
 
     Source:
-        `tf.contrib.util.constant_value` of TensorFlow 1.15.
+        `tf.contrib.util.constant_value` in TensorFlow 1.15.
     """
     value = fold(tensor)
     if value is None and partial and tensor.op.definition.is_stack:

@@ -4,7 +4,7 @@ Python floats become float32, ints become int32 (or int64 if they do not fit), a
 become strings. NumPy values keep their type. If a type is requested, each element is checked
 against it: a float never becomes an int.
 
-Source: `tf.make_tensor_proto` of TensorFlow 1.15.
+Source: `tf.make_tensor_proto` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

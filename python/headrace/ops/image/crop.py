@@ -1,6 +1,6 @@
 """Cropping and padding images.
 
-Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15.
+Source: `tf.image.crop_to_bounding_box` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

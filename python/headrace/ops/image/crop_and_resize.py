@@ -1,6 +1,6 @@
 """Crops windows from images and resizes all windows to one size.
 
-Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
+Source: `tf.image.crop_and_resize` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ also decodes a JPEG. Metadata such as the EXIF orientation is ignored, unless yo
 In a pipeline's native function, the pixels are the same as Pillow's. In a TensorFlow 1 graph, the
 pixels are the same as TensorFlow's.
 
-Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
+Source: `tf.image.decode_jpeg` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

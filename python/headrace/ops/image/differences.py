@@ -1,6 +1,6 @@
 """Differences between neighbouring pixels, and between images.
 
-Source: `tf.image.total_variation`, `image_gradients`, `sobel_edges` and `psnr` of TensorFlow 1.15.
+Source: `tf.image.total_variation`, `image_gradients`, `sobel_edges` and `psnr` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

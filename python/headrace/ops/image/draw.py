@@ -1,6 +1,6 @@
 """Drawing boxes onto images.
 
-Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
+Source: `tf.image.draw_bounding_boxes` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

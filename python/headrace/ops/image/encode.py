@@ -1,6 +1,6 @@
 """Image encoders: from pixels to the bytes of a file.
 
-Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
+Source: `tf.image.encode_jpeg` and `tf.image.encode_png` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

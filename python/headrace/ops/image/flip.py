@@ -1,6 +1,6 @@
 """Flipping, transposing and rotating images.
 
-Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
+Source: `tf.image.flip_left_right` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Degrades images with low-quality JPEG compression.
 
-Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, except
+Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` in TensorFlow 1.15, except
 that values outside the range are clipped, as in TensorFlow 2.
 """
 

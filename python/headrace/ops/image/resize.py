@@ -4,7 +4,7 @@
 both images coincide. `resize` returns the same results as TensorFlow 2: pixels are small squares,
 and with `antialias`, each pixel of the result depends on all pixels that it covers.
 
-Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
+Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rotation, translation and projective transforms of images.
 
-Source: `tf.contrib.image.transform`, `rotate` and `translate` of TensorFlow 1.15.
+Source: `tf.contrib.image.transform`, `rotate` and `translate` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Activation functions and simple reductions of whole tensors.
 
 Source: `tf.nn.elu`, `tf.nn.softplus`, `tf.nn.log_softmax`, `tf.nn.l2_loss`, `tf.nn.zero_fraction`
-and similar functions of TensorFlow 1.15.
+and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

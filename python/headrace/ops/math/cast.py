@@ -1,6 +1,6 @@
 """Converts tensors from one type to another.
 
-Source: `tf.cast` and similar functions of TensorFlow 1.15.
+Source: `tf.cast` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

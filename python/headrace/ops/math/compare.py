@@ -1,6 +1,6 @@
 """Comparisons and logic, elementwise and with broadcasting.
 
-Source: `tf.math` of TensorFlow 1.15.
+Source: `tf.math` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

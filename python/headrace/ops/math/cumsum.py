@@ -1,6 +1,6 @@
 """Cumulative sums and products.
 
-Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
+Source: `tf.cumsum` and `tf.cumprod` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

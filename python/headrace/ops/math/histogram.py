@@ -1,7 +1,7 @@
 """Counts integers, numbers per bin, and pairs of labels and predictions.
 
 Source: `tf.bincount`, `tf.histogram_fixed_width`, `tf.histogram_fixed_width_bins` and
-`tf.confusion_matrix` of TensorFlow 1.15.
+`tf.confusion_matrix` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

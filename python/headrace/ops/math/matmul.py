@@ -1,6 +1,6 @@
 """Matrix products.
 
-Source: `tf.matmul` of TensorFlow 1.15.
+Source: `tf.matmul` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Activations and normalisation: ReLU, softmax, L2 norm, mean and variance.
 
-Source: `tf.nn.relu`, `tf.nn.softmax`, `tf.nn.l2_normalize` and `tf.nn.moments` of TensorFlow 1.15.
+Source: `tf.nn.relu`, `tf.nn.softmax`, `tf.nn.l2_normalize` and `tf.nn.moments` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tensor norms, and clipping to a norm.
 
-Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and similar functions of TensorFlow 1.15.
+Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reductions over axes, and the index of the largest or smallest element.
 
-Source: `tf.reduce_sum` and similar functions, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
+Source: `tf.reduce_sum` and similar functions, `tf.argmax` and `tf.argmin` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

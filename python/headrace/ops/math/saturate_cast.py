@@ -1,6 +1,6 @@
 """Converts numbers to a type and clips them to its range.
 
-Source: `tf.saturate_cast` of TensorFlow 1.15.
+Source: `tf.saturate_cast` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

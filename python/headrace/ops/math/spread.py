@@ -1,6 +1,6 @@
 """Composite reductions: variance, standard deviation, Euclidean norm, log-sum-exp.
 
-Source: `tf.reduce_logsumexp`, `tf.math.reduce_variance` and similar functions of TensorFlow 1.15.
+Source: `tf.reduce_logsumexp`, `tf.math.reduce_variance` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finding the k largest elements in each row.
 
-Source: `tf.nn.top_k` and `tf.nn.in_top_k` of TensorFlow 1.15.
+Source: `tf.nn.top_k` and `tf.nn.in_top_k` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draws a random image window that covers enough of the objects.
 
-Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15.
+Source: `tf.image.sample_distorted_bounding_box` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

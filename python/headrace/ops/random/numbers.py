@@ -3,7 +3,7 @@
 Each operation has its own sequence in each session. With a seed, the sequence is the same in all
 sessions, and the same as in TensorFlow.
 
-Source: `tf.random` of TensorFlow 1.15.
+Source: `tf.random` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Shuffles the rows of a tensor.
 
-Source: `tf.random_shuffle` of TensorFlow 1.15.
+Source: `tf.random_shuffle` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

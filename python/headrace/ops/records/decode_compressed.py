@@ -1,6 +1,6 @@
 """Decompressing strings.
 
-Source: `tf.decode_compressed` of TensorFlow 1.15.
+Source: `tf.decode_compressed` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

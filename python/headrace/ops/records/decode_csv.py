@@ -1,6 +1,6 @@
 """Decodes comma-separated records to one tensor for each column.
 
-Source: `tf.decode_csv` of TensorFlow 1.15.
+Source: `tf.decode_csv` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decoding numbers from bytes.
 
-Source: `tf.decode_raw` of TensorFlow 1.15.
+Source: `tf.decode_raw` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The parsing plan for the requested features of an `Example`.
 
-Source: `tf.FixedLenFeature` and similar classes of TensorFlow 1.15.
+Source: `tf.FixedLenFeature` and similar classes in TensorFlow 1.15.
 """
 
 from __future__ import annotations

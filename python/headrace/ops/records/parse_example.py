@@ -1,6 +1,6 @@
 """Parsing `Example` protocol buffers into tensors.
 
-Source: `tf.parse_example` and `tf.parse_single_example` of TensorFlow 1.15.
+Source: `tf.parse_example` and `tf.parse_single_example` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

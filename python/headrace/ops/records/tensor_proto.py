@@ -1,6 +1,6 @@
 """Serializing tensors, in TensorFlow's own format.
 
-Source: `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
+Source: `tf.parse_tensor` and `tf.serialize_tensor` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

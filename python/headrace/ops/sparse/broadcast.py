@@ -1,6 +1,6 @@
 """Multiplying and dividing a sparse tensor by a dense tensor.
 
-Source: `tf.SparseTensor` of TensorFlow 1.15.
+Source: `tf.SparseTensor` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Merges index and value features into sparse tensors.
 
-Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
+Source: `tf.SparseFeature` and `tf.sparse_merge` in TensorFlow 1.15.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Sparse tensors, which store only some of their elements, with their indices.
 
-Source: `tf.SparseTensor` and `tf.SparseTensorValue` of TensorFlow 1.15.
+Source: `tf.SparseTensor` and `tf.SparseTensorValue` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

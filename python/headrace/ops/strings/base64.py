@@ -1,6 +1,6 @@
 """Base64 encoding with the alphabet that is safe in URLs and file names.
 
-Source: `tf.encode_base64` and `tf.decode_base64` of TensorFlow 1.15; RFC 4648, section 5.
+Source: `tf.encode_base64` and `tf.decode_base64` in TensorFlow 1.15; RFC 4648, section 5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changing the case of strings, and stripping them.
 
-Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
+Source: `tf.strings.lower`, `upper` and `strip` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Converting numbers to strings and strings to numbers.
 
-Source: `tf.as_string` and `tf.string_to_number` of TensorFlow 1.15.
+Source: `tf.as_string` and `tf.string_to_number` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hashing strings into buckets.
 
-Source: `tf.strings.to_hash_bucket_fast` and similar functions of TensorFlow 1.15.
+Source: `tf.strings.to_hash_bucket_fast` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Joining strings.
 
-Source: `tf.string_join` and `tf.reduce_join` of TensorFlow 1.15.
+Source: `tf.string_join` and `tf.reduce_join` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Expressions use RE2 syntax. The search is native, does not hold the GIL, and takes time proportional
 to the length of the text.
 
-Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
+Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Splitting strings at separators.
 
-Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
+Source: `tf.string_split` and `tf.strings.split` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Substrings, and the lengths of strings.
 
-Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
+Source: `tf.substr` and `tf.strings.length` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Operations on shapes and indices, with the names from TensorFlow 1.
 
-Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and similar functions of TensorFlow 1.15.
+Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and similar functions in TensorFlow 1.15.
 """
 
 from collections.abc import Iterable, Sequence

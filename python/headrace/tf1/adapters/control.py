@@ -1,6 +1,6 @@
 """Conditions, loops and printing, with the names from TensorFlow 1.
 
-Source: `tf.cond`, `tf.while_loop` and `tf.Print` of TensorFlow 1.15.
+Source: `tf.cond`, `tf.while_loop` and `tf.Print` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Iterable, Sequence

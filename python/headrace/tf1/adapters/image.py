@@ -1,6 +1,6 @@
 """Image operations, with the names from TensorFlow 1, where resize methods are numbers.
 
-Source: `tf.image.resize_images` and similar functions of TensorFlow 1.15.
+Source: `tf.image.resize_images` and similar functions in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Matrices, blocks and sequences, with the names and arguments from TensorFlow 1.
 
 Source: `tf.matrix_diag`, `tf.depth_to_space`, `tf.confusion_matrix`, `tf.norm` and similar
-functions of TensorFlow 1.15.
+functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

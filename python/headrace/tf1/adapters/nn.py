@@ -1,6 +1,6 @@
 """`tf.nn`, with the names and arguments from TensorFlow 1.
 
-Source: `tf.nn.softmax_cross_entropy_with_logits` and similar functions of TensorFlow 1.15.
+Source: `tf.nn.softmax_cross_entropy_with_logits` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Record decoding, with the names from TensorFlow 1.
 
-Source: `tf.decode_raw` of TensorFlow 1.15.
+Source: `tf.decode_raw` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """String operations, with the names from TensorFlow 1.
 
 Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split`, `tf.string_to_hash_bucket` and
-`tf.string_to_number` of TensorFlow 1.15.
+`tf.string_to_number` in TensorFlow 1.15.
 """
 
 from typing import Any, cast

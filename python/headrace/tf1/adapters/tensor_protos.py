@@ -1,4 +1,4 @@
-"""Tensors as protocol buffers: `tf.make_tensor_proto` and `tf.make_ndarray` of TensorFlow 1.15."""
+"""Tensors as protocol buffers: `tf.make_tensor_proto` and `tf.make_ndarray` in TensorFlow 1.15."""
 
 from __future__ import annotations
 

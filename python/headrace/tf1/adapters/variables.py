@@ -1,7 +1,7 @@
 """Variables with TensorFlow 1's arguments, and old names for functions on variables.
 
 Source: `tf.Variable`, `tf.get_variable`, `tf.variable_scope`, `tf.initialize_all_variables` and
-similar functions of TensorFlow 1.15.
+similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

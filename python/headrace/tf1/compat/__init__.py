@@ -1,6 +1,6 @@
 """`tf.compat`: conversion between text and bytes, names from TensorFlow 2, and `install`.
 
-Source: `tf.compat` of TensorFlow 1.15.
+Source: `tf.compat` in TensorFlow 1.15.
 """
 
 import numbers

@@ -4,7 +4,7 @@ Programs use their layers' shapes while they build the graph: for example, the n
 depend on `net.get_shape().as_list()`. The rules here cover the common layers. The shape is unknown
 if a layer has no rule, or its rule does not support the arguments.
 
-Source: `tf.nn`, `tf.layers`, `tf.keras.layers` and `tf.contrib.layers` of TensorFlow 1.15.
+Source: `tf.nn`, `tf.layers`, `tf.keras.layers` and `tf.contrib.layers` in TensorFlow 1.15.
 """
 
 import re

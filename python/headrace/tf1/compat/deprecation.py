@@ -1,6 +1,6 @@
 """Decorators for deprecated functions and arguments, which log a warning when they are used.
 
-Source: `tensorflow.python.util.deprecation` of TensorFlow 1.15.
+Source: `tensorflow.python.util.deprecation` in TensorFlow 1.15.
 """
 
 import functools

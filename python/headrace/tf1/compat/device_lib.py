@@ -1,6 +1,6 @@
 """The machine's devices, for programs that list them. The CPU is the only device.
 
-Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
+Source: `tensorflow.python.client.device_lib` in TensorFlow 1.15.
 """
 
 from dataclasses import dataclass

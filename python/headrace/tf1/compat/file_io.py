@@ -1,6 +1,6 @@
 """File functions, with the names of TensorFlow's internal module.
 
-Source: `tensorflow.python.lib.io.file_io` of TensorFlow 1.15.
+Source: `tensorflow.python.lib.io.file_io` in TensorFlow 1.15.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Inspects the arguments, names and code of functions.
 
-Source: `tensorflow.python.util.function_utils` of TensorFlow 1.15.
+Source: `tensorflow.python.util.function_utils` in TensorFlow 1.15.
 """
 
 import functools

@@ -3,7 +3,7 @@
 The only device is the CPU. Programs can set values and read them back, but the values have no
 effect. Only the options in `tf.ConfigProto` do.
 
-Source: `tf.config` of TensorFlow 1.15.
+Source: `tf.config` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

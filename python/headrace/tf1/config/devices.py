@@ -1,6 +1,6 @@
 """The devices that a program can list. The CPU is the only device.
 
-Source: `tf.config.list_physical_devices` and similar functions of TensorFlow 1.15.
+Source: `tf.config.list_physical_devices` and similar functions in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ headrace has its own rewrites, which don't change any result. To turn them off, 
 session with `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))`, where
 `options` is `tf.OptimizerOptions(opt_level=-1)`.
 
-Source: `tf.config.optimizer` of TensorFlow 1.15.
+Source: `tf.config.optimizer` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 The engine uses the CPU cores that the process may use.
 
-Source: `tf.config.threading` of TensorFlow 1.15.
+Source: `tf.config.threading` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING, Final

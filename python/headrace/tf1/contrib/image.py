@@ -1,6 +1,6 @@
 """`tf.contrib.image`: rotation and translation of images.
 
-Source: `tf.contrib.image` of TensorFlow 1.15.
+Source: `tf.contrib.image` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """`tf.contrib.losses` and `tf.contrib.slim.losses`: losses whose first argument is the predictions.
 
-Source: `tf.contrib.losses` of TensorFlow 1.15.
+Source: `tf.contrib.losses` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

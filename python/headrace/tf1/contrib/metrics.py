@@ -1,6 +1,6 @@
 """`tf.contrib.metrics`: metrics whose first argument is the predictions, and sets of metrics.
 
-Source: `tf.contrib.metrics` of TensorFlow 1.15.
+Source: `tf.contrib.metrics` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

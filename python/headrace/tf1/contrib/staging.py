@@ -1,6 +1,6 @@
 """`tf.contrib.staging`: buffers between parts of a program.
 
-Source: `tf.contrib.staging` of TensorFlow 1.15.
+Source: `tf.contrib.staging` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """`tf.contrib.util`: the values of tensors, and tensors as protocol buffers.
 
-Source: `tf.contrib.util` of TensorFlow 1.15.
+Source: `tf.contrib.util` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

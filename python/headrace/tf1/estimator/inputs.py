@@ -1,6 +1,6 @@
 """`tf.estimator.inputs`: input functions for arrays in memory.
 
-Source: `tf.estimator.inputs` of TensorFlow 1.15.
+Source: `tf.estimator.inputs` in TensorFlow 1.15.
 """
 
 import threading

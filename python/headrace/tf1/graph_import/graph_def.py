@@ -1,6 +1,6 @@
 """Imports operations from a `GraphDef` message.
 
-Source: `tf.import_graph_def` of TensorFlow 1.15.
+Source: `tf.import_graph_def` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

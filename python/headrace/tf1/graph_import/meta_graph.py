@@ -1,6 +1,6 @@
 """Imports a graph with its collections from a `MetaGraphDef` message.
 
-Source: `tf.train.import_meta_graph` of TensorFlow 1.15.
+Source: `tf.train.import_meta_graph` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

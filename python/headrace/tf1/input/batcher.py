@@ -1,6 +1,6 @@
 """The common base of batchers, whose threads enqueue examples and whose batches are dequeued.
 
-Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+Source: `tensorflow/python/training/input.py` in TensorFlow 1.15.
 """
 
 from collections.abc import Iterable, Sequence

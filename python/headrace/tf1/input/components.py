@@ -1,6 +1,6 @@
 """Checks that all examples of a batcher have the same components.
 
-Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+Source: `tensorflow/python/training/input.py` in TensorFlow 1.15.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

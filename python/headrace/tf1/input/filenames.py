@@ -1,6 +1,6 @@
 """File names that are looked up only once.
 
-Source: `tf.train.match_filenames_once` of TensorFlow 1.15.
+Source: `tf.train.match_filenames_once` in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

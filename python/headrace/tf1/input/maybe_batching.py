@@ -1,6 +1,6 @@
 """Batchers that keep only some of the examples.
 
-Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+Source: `tensorflow/python/training/input.py` in TensorFlow 1.15.
 """
 
 from collections.abc import Iterable

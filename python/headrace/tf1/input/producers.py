@@ -1,6 +1,6 @@
 """Producers, whose runners fill a queue with the rows of a tensor once per epoch.
 
-Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+Source: `tensorflow/python/training/input.py` in TensorFlow 1.15.
 """
 
 from collections.abc import Collection, Sequence

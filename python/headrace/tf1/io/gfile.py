@@ -1,6 +1,6 @@
 """`tf.io.gfile`: files and directories under their newer names, with their newer arguments.
 
-Source: `tf.io.gfile` of TensorFlow 1.15.
+Source: `tf.io.gfile` in TensorFlow 1.15.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Losses for classification: cross entropies for predictions given as logits.
 
 Source: `tf.losses.sigmoid_cross_entropy`, `softmax_cross_entropy` and
-`sparse_softmax_cross_entropy` of TensorFlow 1.15.
+`sparse_softmax_cross_entropy` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Metrics computed from a table of labels and predicted classes.
 
-Source: `tf.metrics.mean_iou` and `tf.metrics.mean_per_class_accuracy` of TensorFlow 1.15.
+Source: `tf.metrics.mean_iou` and `tf.metrics.mean_per_class_accuracy` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

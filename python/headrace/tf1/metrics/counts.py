@@ -1,6 +1,6 @@
 """Metrics that count correct and wrong bool predictions.
 
-Source: `tf.metrics.true_positives`, `precision`, `recall` and similar functions of TensorFlow 1.15.
+Source: `tf.metrics.true_positives`, `precision`, `recall` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Metrics that count correct and wrong predictions for several thresholds at once.
 
 Source: `tf.metrics.auc`, `precision_at_thresholds`, `sensitivity_at_specificity` and similar
-functions of TensorFlow 1.15.
+functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

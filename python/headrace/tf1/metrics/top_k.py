@@ -1,7 +1,7 @@
 """Metrics over the k largest predictions of each example.
 
 Source: `tf.metrics.recall_at_k`, `precision_at_k`, `average_precision_at_k` and similar functions
-of TensorFlow 1.15.
+in TensorFlow 1.15.
 """
 
 from __future__ import annotations

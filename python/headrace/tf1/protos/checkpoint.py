@@ -1,6 +1,6 @@
 """Messages in a checkpoint: the index of a tensor bundle, and the file named `checkpoint`.
 
-Source: `tensor_bundle.proto`, `tensor_slice.proto` and `checkpoint_state.proto` of TensorFlow 1.15.
+Source: `tensor_bundle.proto`, `tensor_slice.proto` and `checkpoint_state.proto` in TensorFlow 1.15.
     Enums are plain integers here, with the same wire format.
 """
 

@@ -1,7 +1,7 @@
 """The messages that describe a run: `RunMetadata` and its step statistics.
 
 Source: `config.proto`, `cost_graph.proto`, `step_stats.proto`, `tensor_description.proto` and
-`allocation_description.proto` of TensorFlow 1.15, without the fields that headrace never writes.
+`allocation_description.proto` in TensorFlow 1.15, without the fields that headrace never writes.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Queue runner arguments, and definitions that describe a runner by names.
 
-Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
+Source: `tf.train.QueueRunnerDef` in TensorFlow 1.15.
 """
 
 from dataclasses import dataclass, field

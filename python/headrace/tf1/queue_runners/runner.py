@@ -5,7 +5,7 @@ call, which repeats the operation until the input ends, something fails or a sto
 Sessions from other libraries also work if they have `run`, and so do coordinators if they have
 `should_stop`, `request_stop`, `wait_for_stop` and `register_thread`. The loop then runs in Python.
 
-Source: `tf.train.QueueRunner` of TensorFlow 1.15.
+Source: `tf.train.QueueRunner` in TensorFlow 1.15.
 """
 
 import logging
@@ -86,7 +86,7 @@ class QueueRunner:
         TypeError: If `queue_closed_exception_types` is not a tuple of `OpError` types, or is empty.
         KeyError: If a name in `queue_runner_def` does not exist in the default graph.
 
-    Source: `tf.train.QueueRunner` of TensorFlow 1.15.
+    Source: `tf.train.QueueRunner` in TensorFlow 1.15.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Finds the queue runners of a graph and starts them.
 
-Source: `tf.train.add_queue_runner` and `tf.train.start_queue_runners` of TensorFlow 1.15.
+Source: `tf.train.add_queue_runner` and `tf.train.start_queue_runners` in TensorFlow 1.15.
 """
 
 import logging
@@ -48,7 +48,7 @@ def start_queue_runners(
         ValueError: If `sess` is None and there is no default session.
         TypeError: If `sess` is not a session.
 
-    Source: `tf.train.start_queue_runners` of TensorFlow 1.15.
+    Source: `tf.train.start_queue_runners` in TensorFlow 1.15.
     """
     if sess is None:
         sess = get_default_session()

@@ -1,6 +1,6 @@
 """The four kinds of queues, which differ in the order of their elements.
 
-Source: `tf.FIFOQueue` and the other queues of TensorFlow 1.15, which follow the same rules and
+Source: `tf.FIFOQueue` and the other queues in TensorFlow 1.15, which follow the same rules and
 orders.
 """
 

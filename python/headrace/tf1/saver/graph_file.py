@@ -1,6 +1,6 @@
 """Writes the description of a graph to a file.
 
-Source: `tf.train.write_graph` of TensorFlow 1.15.
+Source: `tf.train.write_graph` in TensorFlow 1.15.
 """
 
 import os

@@ -5,7 +5,7 @@ has, and the dtypes and static shapes of the outputs. It also contains the tenso
 variables, queue runners, numbers and strings in the collections. TensorFlow's message classes can
 read the file, and `headrace.tf1.graph_import` rebuilds the graph from it.
 
-Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
+Source: `tf.train.export_meta_graph` in TensorFlow 1.15.
 """
 
 import os

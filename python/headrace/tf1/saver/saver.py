@@ -2,7 +2,7 @@
 
 Local variables, the contents of queues and the positions of readers are not saved.
 
-Source: `tf.train.Saver` of TensorFlow 1.15. The files have TensorFlow's V2 format.
+Source: `tf.train.Saver` in TensorFlow 1.15. The files have TensorFlow's V2 format.
 """
 
 import numbers

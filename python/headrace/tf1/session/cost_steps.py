@@ -1,6 +1,6 @@
 """Determines which runs of a session report the cost of each operation.
 
-Source: `GraphOptions.build_cost_model` and `build_cost_model_after` of TensorFlow 1.15.
+Source: `GraphOptions.build_cost_model` and `build_cost_model_after` in TensorFlow 1.15.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """The device of all sessions.
 
-Source: `tf.Session.list_devices` of TensorFlow 1.15.
+Source: `tf.Session.list_devices` in TensorFlow 1.15.
 """
 
 from typing import Final, NamedTuple

@@ -1,6 +1,6 @@
 """A session for shells and notebooks.
 
-Source: `tf.InteractiveSession` of TensorFlow 1.15.
+Source: `tf.InteractiveSession` in TensorFlow 1.15.
 """
 
 from contextlib import ExitStack

@@ -1,6 +1,6 @@
 """Partial runs: each part uses the values computed by earlier parts.
 
-Source: `tf.Session.partial_run_setup` and `tf.Session.partial_run` of TensorFlow 1.15.
+Source: `tf.Session.partial_run_setup` and `tf.Session.partial_run` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The session, which runs graphs.
 
-Source: `tf.Session` of TensorFlow 1.15.
+Source: `tf.Session` in TensorFlow 1.15.
 """
 
 import atexit

@@ -4,7 +4,7 @@
 `PREFIX.data-00000-of-00001` contains the elements of all tensors, one tensor after another,
 little-endian and in row-major order.
 
-Source: `tensorflow/core/util/tensor_bundle/tensor_bundle.h` of TensorFlow 1.15.
+Source: `tensorflow/core/util/tensor_bundle/tensor_bundle.h` in TensorFlow 1.15.
 """
 
 from headrace.tf1.tensor_bundle.reader import BundleReader

@@ -38,7 +38,7 @@ class BundleReader:
         UnimplementedError: If the format of the checkpoint is not supported: a compressed index,
             big-endian numbers or a newer version.
 
-    Source: `BundleReader` of TensorFlow 1.15.
+    Source: `BundleReader` in TensorFlow 1.15.
     """
 
     def __init__(self, prefix: str | os.PathLike[str]) -> None:

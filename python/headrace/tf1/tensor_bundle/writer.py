@@ -43,7 +43,7 @@ def write_bundle(
         NotFoundError: If the directory does not exist.
         ResourceExhaustedError: If there is not enough space. An older checkpoint is kept.
 
-    Source: `BundleWriter` of TensorFlow 1.15.
+    Source: `BundleWriter` in TensorFlow 1.15.
     """
     prefix = os.fspath(prefix)
     arrays = {name: _check_tensor(prefix, name, value) for name, value in tensors.items()}

@@ -1,7 +1,7 @@
 # ruff: noqa: PT009, PT027  (these assertions are made of those of unittest)
 """Test cases with sessions, and comparisons of computed values.
 
-Source: `tf.test.TestCase` of TensorFlow 1.15.
+Source: `tf.test.TestCase` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

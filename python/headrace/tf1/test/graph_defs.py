@@ -1,6 +1,6 @@
 """Compares graph messages.
 
-Source: `tf.test.assert_equal_graph_def` of TensorFlow 1.15.
+Source: `tf.test.assert_equal_graph_def` in TensorFlow 1.15.
 """
 
 from headrace.protos import GraphDef

@@ -3,7 +3,7 @@
 headrace runs a graph in the process that built it. A distributed program works if its cluster has a
 single task.
 
-Source: `tf.train.ClusterSpec` and `tf.train.Server` of TensorFlow 1.15.
+Source: `tf.train.ClusterSpec` and `tf.train.Server` in TensorFlow 1.15.
 """
 
 import threading

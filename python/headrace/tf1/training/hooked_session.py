@@ -1,6 +1,6 @@
 """A session with its hooks and its queue runners' coordinator.
 
-Source: `tf.train.MonitoredSession` of TensorFlow 1.15.
+Source: `tf.train.MonitoredSession` in TensorFlow 1.15.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Monitored sessions, which initialize or restore variables, run hooks and end cleanly.
 
 Source: `tf.train.MonitoredSession`, `tf.train.SingularMonitoredSession` and
-`tf.train.MonitoredTrainingSession` of TensorFlow 1.15.
+`tf.train.MonitoredTrainingSession` in TensorFlow 1.15.
 """
 
 import inspect

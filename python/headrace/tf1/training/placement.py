@@ -1,6 +1,6 @@
 """Devices for programs with parameter servers, which have no effect here.
 
-Source: `tf.train.replica_device_setter` of TensorFlow 1.15.
+Source: `tf.train.replica_device_setter` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Collection

@@ -1,6 +1,6 @@
 """The parts of a graph for monitored sessions: initializers, checks, summaries and a saver.
 
-Source: `tf.train.Scaffold` of TensorFlow 1.15.
+Source: `tf.train.Scaffold` in TensorFlow 1.15.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """A supervisor's threads, for summaries, steps per second and checkpoints.
 
-Source: `tf.train.Supervisor` of TensorFlow 1.15.
+Source: `tf.train.Supervisor` in TensorFlow 1.15.
 """
 
 import logging

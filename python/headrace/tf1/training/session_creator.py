@@ -1,6 +1,6 @@
 """Creators for the sessions inside monitored sessions.
 
-Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` of TensorFlow 1.15.
+Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` in TensorFlow 1.15.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """Creates sessions with initialized or restored variables.
 
-Source: `tf.train.SessionManager` of TensorFlow 1.15.
+Source: `tf.train.SessionManager` in TensorFlow 1.15.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Tensors that hooks fetch: the global step, and tensors named by the program.
 
-Source: `tf.train.StopAtStepHook` and similar hooks of TensorFlow 1.15.
+Source: `tf.train.StopAtStepHook` and similar hooks in TensorFlow 1.15.
 """
 
 from typing import Any, Final

@@ -1,6 +1,6 @@
 """A timer that triggers an action after a number of seconds or steps.
 
-Source: `tf.train.SecondOrStepTimer` of TensorFlow 1.15.
+Source: `tf.train.SecondOrStepTimer` in TensorFlow 1.15.
 """
 
 import time

@@ -1,6 +1,6 @@
 """Supervisors, which prepare a session, run helper threads during training, and then stop them.
 
-Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
+Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` in TensorFlow 1.15.
 """
 
 import logging

@@ -10,7 +10,7 @@ use crate::tensor::view::{Dim, View, steps_of};
 
 /// Maps `(tensor, shape)` to the tensor broadcast to that shape.
 ///
-/// Source: `tf.broadcast_to` of TensorFlow 1.15.
+/// Source: `tf.broadcast_to` in TensorFlow 1.15.
 pub struct BroadcastTo;
 
 impl Kernel for BroadcastTo {

@@ -12,12 +12,12 @@ use bytes::Bytes;
 
 /// Maps `(dims, value)` to a tensor with these sizes in which each element is `value`.
 ///
-/// Source: `tf.fill` of TensorFlow 1.15.
+/// Source: `tf.fill` in TensorFlow 1.15.
 pub struct Fill;
 
 /// Returns zeros in the shape of a tensor, or empty strings or false for those dtypes.
 ///
-/// Source: `tf.zeros_like` of TensorFlow 1.15.
+/// Source: `tf.zeros_like` in TensorFlow 1.15.
 pub struct ZerosLike;
 
 impl Kernel for Fill {

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// Maps `(tensor, indices, axis)` to the slices of `tensor` at these indices. The axes of `indices`
 /// replace `axis`.
 ///
-/// Source: `tf.gather` of TensorFlow 1.15.
+/// Source: `tf.gather` in TensorFlow 1.15.
 pub struct Gather;
 
 impl Kernel for Gather {
@@ -48,7 +48,7 @@ fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
 /// Maps `(tensor, mask)` to the slices of `tensor` where the mask is true or non-zero. A single
 /// axis replaces the masked axes.
 ///
-/// Source: `tf.boolean_mask` of TensorFlow 1.15. As in TensorFlow, only the number of elements in
+/// Source: `tf.boolean_mask` in TensorFlow 1.15. As in TensorFlow, only the number of elements in
 /// the masked axes matters.
 pub struct BooleanMask {
     /// The first of the masked axes.

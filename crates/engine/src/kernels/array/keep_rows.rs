@@ -9,7 +9,7 @@ use crate::tensor::dtype::DType;
 
 /// Maps `(tensor, keep)` to the rows of `tensor` for which the bool vector `keep` is true.
 ///
-/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, so the error
+/// Source: `maybe_batch` in TensorFlow 1.15 does this with `tf.dynamic_partition`, so the error
 /// messages are the same.
 pub struct KeepRows;
 

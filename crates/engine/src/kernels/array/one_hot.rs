@@ -13,7 +13,7 @@ use crate::tensor::shape::Shape;
 /// Maps `(indices, depth, on, off)` to a tensor with `on` at each index and `off` elsewhere. An
 /// index outside the depth is ignored.
 ///
-/// Source: `tf.one_hot` of TensorFlow 1.15.
+/// Source: `tf.one_hot` in TensorFlow 1.15.
 pub struct OneHot {
     /// The position of the new axis, or -1 for the last one.
     axis: i64,

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 /// string, the value to add. `paddings` is a matrix with the number of elements to add before and
 /// after each axis.
 ///
-/// Source: `tf.pad` of TensorFlow 1.15.
+/// Source: `tf.pad` in TensorFlow 1.15.
 pub struct Pad;
 
 /// Maps `(tensor, paddings)` to the tensor padded with its mirror image.

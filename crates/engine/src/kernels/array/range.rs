@@ -16,7 +16,7 @@ use std::fmt::Display;
 /// Maps `(start, limit, delta)` to the numbers from `start` up to but excluding `limit`, in steps
 /// of `delta`.
 ///
-/// Source: `tf.range` of TensorFlow 1.15.
+/// Source: `tf.range` in TensorFlow 1.15.
 pub struct Range;
 
 /// Numbers that a range can consist of.

@@ -232,7 +232,7 @@ fn product_of_positive(dims: &[usize]) -> Result<usize> {
 
 /// Fails unless its input has a certain shape.
 ///
-/// Source: `tf.ensure_shape` of TensorFlow 1.15.
+/// Source: `tf.ensure_shape` in TensorFlow 1.15.
 pub struct EnsureShape {
     /// `None` if any shape is allowed.
     expected: Option<PartialShape>,

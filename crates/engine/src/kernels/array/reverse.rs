@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Maps `(tensor, axes)` to the tensor with the order along these axes reversed.
 ///
-/// Source: `tf.reverse` of TensorFlow 1.15.
+/// Source: `tf.reverse` in TensorFlow 1.15.
 pub struct Reverse;
 
 impl Kernel for Reverse {
@@ -58,7 +58,7 @@ fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
 /// Maps `(tensor, shifts, axes)` to the tensor rotated along these axes. Elements that leave at one
 /// end enter at the other.
 ///
-/// Source: `tf.roll` of TensorFlow 1.15.
+/// Source: `tf.roll` in TensorFlow 1.15.
 pub struct Roll;
 
 impl Kernel for Roll {

@@ -12,7 +12,7 @@ use crate::tensor::dtype::DType;
 /// Maps `(condition, then, else)` to the picked elements. The condition is a scalar, a vector that
 /// picks rows, or has the shape of the other inputs.
 ///
-/// Source: `tf.where` of TensorFlow 1.15.
+/// Source: `tf.where` in TensorFlow 1.15.
 pub struct Select;
 
 impl Kernel for Select {

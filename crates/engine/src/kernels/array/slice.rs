@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Maps `(tensor, begin, end, strides)` to `tensor[begin:end:strides, ...]` in Python's syntax.
 ///
-/// Source: `tf.strided_slice` of TensorFlow 1.15.
+/// Source: `tf.strided_slice` in TensorFlow 1.15.
 pub struct StridedSlice {
     begin_mask: i64,
     end_mask: i64,

@@ -4,7 +4,7 @@
 //! operation has an input from the operations that must run before it, the flow, whose value is
 //! meaningless.
 //!
-//! Source: `tf.TensorArray` of TensorFlow 1.15.
+//! Source: `tf.TensorArray` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};

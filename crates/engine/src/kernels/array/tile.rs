@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Maps `(tensor, multiples)` to the tensor repeated `multiples` times along each axis.
 ///
-/// Source: `tf.tile` of TensorFlow 1.15.
+/// Source: `tf.tile` in TensorFlow 1.15.
 pub struct Tile;
 
 impl Kernel for Tile {

@@ -9,7 +9,7 @@ use crate::tensor::view::{Dim, View, steps_of};
 /// Maps `(tensor, perm)` to the tensor with its axes permuted. `perm` has the old axis for each new
 /// one.
 ///
-/// Source: `tf.transpose` of TensorFlow 1.15.
+/// Source: `tf.transpose` in TensorFlow 1.15.
 pub struct Transpose;
 
 impl Kernel for Transpose {

@@ -1,7 +1,7 @@
 //! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
 //! standardisation.
 //!
-//! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions of TensorFlow 1.15.
+//! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions in TensorFlow 1.15.
 
 use super::bracketed;
 use super::sums::{lane_sums, sum};

@@ -1,6 +1,6 @@
 //! Crops images, pads them with zeros, or does both.
 //!
-//! Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15.
+//! Source: `tf.image.crop_to_bounding_box` and similar functions in TensorFlow 1.15.
 
 use super::frame::Frame;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! `CropAndResize`: crops windows from images and resizes them to the same size.
 //!
-//! Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
+//! Source: `tf.image.crop_and_resize` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,6 +1,6 @@
 //! `DrawBoundingBoxesV2`: draws boxes on images.
 //!
-//! Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
+//! Source: `tf.image.draw_bounding_boxes` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

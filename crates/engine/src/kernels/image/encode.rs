@@ -1,6 +1,6 @@
 //! The operations that encode images.
 //!
-//! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
+//! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` in TensorFlow 1.15.
 
 use super::bracketed;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Flips, transposes and rotates images by right angles.
 //!
-//! Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
+//! Source: `tf.image.flip_left_right` and similar functions in TensorFlow 1.15.
 
 use super::frame::Frame;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! `RandomCrop`: crops a window at a random position.
 //!
-//! Source: `tf.random_crop` of TensorFlow 1.15.
+//! Source: `tf.random_crop` in TensorFlow 1.15.
 
 use super::bracketed;
 use crate::error::{Error, Result};

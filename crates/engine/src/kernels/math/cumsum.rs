@@ -12,7 +12,7 @@ use crate::tensor::allocate;
 
 /// Maps `(x, axis)` to the running sum or product along the axis, in the precision of the dtype.
 ///
-/// Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
+/// Source: `tf.cumsum` and `tf.cumprod` in TensorFlow 1.15.
 pub struct Scan {
     is_product: bool,
     /// True if an element is not included in its own sum or product.

@@ -10,7 +10,7 @@ use bytemuck::Zeroable;
 
 /// Replaces negative numbers with 0.
 ///
-/// Source: `tf.nn.relu` of TensorFlow 1.15.
+/// Source: `tf.nn.relu` in TensorFlow 1.15.
 pub struct Relu;
 
 impl Kernel for Relu {

@@ -1,6 +1,6 @@
 //! Trigonometric and hyperbolic functions of floats, element-wise.
 //!
-//! Source: `tf.math` of TensorFlow 1.15.
+//! Source: `tf.math` in TensorFlow 1.15.
 
 use super::arithmetic::of_floats::{map_floats, map_pairs_of_floats};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! `SampleDistortedBoundingBoxV2`: draws a random window of an image that covers enough of its
 //! objects.
 //!
-//! Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15, which draws the same
+//! Source: `tf.image.sample_distorted_bounding_box` in TensorFlow 1.15, which draws the same
 //! windows for equal seeds. The scheme is from Szegedy et al., "Going Deeper with Convolutions"
 //! (2014).
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Maps `(logits, num_samples)` to class numbers, which are drawn for each row of logits.
 ///
-/// The results are the same as in `tensorflow/core/kernels/multinomial_op.cc` of TensorFlow 1.15
+/// The results are the same as in `tensorflow/core/kernels/multinomial_op.cc` in TensorFlow 1.15
 /// with one thread.
 pub struct Multinomial {
     generator: Arc<RandomGenerator>,

@@ -1,6 +1,6 @@
 //! Converts random bits to distributions, bit for bit as TensorFlow does.
 //!
-//! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers follow Box and Muller, "A
+//! Source: `random_distributions.h` in TensorFlow 1.15; normal numbers follow Box and Muller, "A
 //! Note on the Generation of Random Normal Deviates" (1958).
 
 use crate::philox::Philox;

@@ -1,6 +1,6 @@
 //! `ReadFile` and `WriteFile`: read and write whole files as strings.
 //!
-//! Source: `tf.read_file` and `tf.write_file` of TensorFlow 1.15.
+//! Source: `tf.read_file` and `tf.write_file` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;

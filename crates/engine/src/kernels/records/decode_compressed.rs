@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 /// Inflates each string of a tensor.
 ///
-/// Source: `tf.decode_compressed` of TensorFlow 1.15.
+/// Source: `tf.decode_compressed` in TensorFlow 1.15.
 pub struct DecodeCompressed {
     compression: Compression,
     /// True if strings are read to their end, which TensorFlow 1 does not do.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A single string is not copied if its bytes are aligned, need no swapping, and are not booleans
 /// other than 0 and 1.
 ///
-/// Source: `tf.decode_raw` of TensorFlow 1.15.
+/// Source: `tf.decode_raw` in TensorFlow 1.15.
 pub struct DecodeRaw {
     dtype: DType,
     /// True if the bytes of each element have to be reversed on this machine. A complex number

@@ -20,7 +20,7 @@ const SEPARATOR: &[u8] = b"_X_";
 /// has all combinations of one feature per matrix; the last matrix varies fastest. Features are
 /// strings or integers.
 ///
-/// Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
+/// Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` in TensorFlow 1.15.
 pub struct SparseCross {
     num_sparse: usize,
     hashing: Option<Hashing>,
@@ -222,7 +222,7 @@ impl<'c> Crossed<'c> {
 
 /// Combines two hashes in order.
 ///
-/// Source: `FingerprintCat64` of TensorFlow 1.15.
+/// Source: `FingerprintCat64` in TensorFlow 1.15.
 fn concatenated(first: u64, second: u64) -> u64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let shift_mix = |value: u64| value ^ (value >> 47);

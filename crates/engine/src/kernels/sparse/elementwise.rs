@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 /// both tensors have an element, their sum is dropped if it is NaN or its absolute value is below
 /// the threshold. Elements that only one tensor has are kept.
 ///
-/// Source: `tf.sparse_add` of TensorFlow 1.15.
+/// Source: `tf.sparse_add` in TensorFlow 1.15.
 pub struct SparseAdd;
 
 impl Kernel for SparseAdd {
@@ -55,7 +55,7 @@ impl Kernel for SparseAdd {
 /// Maps the parts of two sparse tensors of the same shape to the indices and values of their
 /// element-wise maximum or minimum. An element that is missing in one of them counts as 0.
 ///
-/// Source: `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
+/// Source: `tf.sparse_maximum` and `tf.sparse_minimum` in TensorFlow 1.15.
 pub enum Extreme {
     /// `SparseSparseMaximum`
     Maximum,
@@ -190,7 +190,7 @@ enum ElementPosition {
 
 /// Adds the parts of a sparse tensor and a dense tensor of the same shape.
 ///
-/// Source: `tf.sparse_add` of TensorFlow 1.15.
+/// Source: `tf.sparse_add` in TensorFlow 1.15.
 pub struct SparseTensorDenseAdd;
 
 impl Kernel for SparseTensorDenseAdd {

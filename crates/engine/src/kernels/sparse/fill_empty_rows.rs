@@ -15,7 +15,7 @@ use crate::tensor::shape::Shape;
 /// for each row, which is true if it was empty; and the position of each input element in the
 /// result. Only row indices are examined.
 ///
-/// Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
+/// Source: `tf.sparse_fill_empty_rows` in TensorFlow 1.15.
 pub struct SparseFillEmptyRows;
 
 impl Kernel for SparseFillEmptyRows {

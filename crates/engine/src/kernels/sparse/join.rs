@@ -16,7 +16,7 @@ use crate::tensor::shape::Shape;
 /// shapes. Returns the three parts of one tensor. Its elements are ordered by index, even if the
 /// inputs are not. Indices are not checked against the shapes.
 ///
-/// Source: `tf.sparse_concat` of TensorFlow 1.15.
+/// Source: `tf.sparse_concat` in TensorFlow 1.15.
 pub struct SparseConcat {
     axis: i64,
 }

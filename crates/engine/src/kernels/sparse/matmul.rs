@@ -17,7 +17,7 @@ use crate::tensor::shape::Shape;
 /// Maps `(indices, values, shape, dense)`, all real numbers, to the product. Each matrix may be
 /// transposed first.
 ///
-/// Source: `tf.sparse_tensor_dense_matmul` of TensorFlow 1.15.
+/// Source: `tf.sparse_tensor_dense_matmul` in TensorFlow 1.15.
 pub struct SparseTensorDenseMatMul {
     flips_sparse: bool,
     flips_dense: bool,

@@ -14,7 +14,7 @@ use crate::tensor::shape::Shape;
 /// followed by the same for one tensor of indices per new dimension. Returns the indices and values
 /// of the result, in which the new dimensions replace the last dimension of the first tensor.
 ///
-/// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
+/// Source: `tf.SparseFeature` and `tf.sparse_merge` in TensorFlow 1.15.
 pub struct SparseMerge {
     is_sorted: bool,
     /// The name of the result, for messages.

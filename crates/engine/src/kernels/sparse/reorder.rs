@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 /// Maps `(indices, values, shape)` to the sorted indices and values. Indices are not checked
 /// against the shape.
 ///
-/// Source: `tf.sparse_reorder` of TensorFlow 1.15.
+/// Source: `tf.sparse_reorder` in TensorFlow 1.15.
 pub struct SparseReorder;
 
 impl Kernel for SparseReorder {

@@ -15,7 +15,7 @@ use crate::tensor::shape::Shape;
 /// Maps `(indices, shape, new shape)` to the indices in the new shape, and the new shape with its
 /// -1 replaced. Indices are not checked against the shape.
 ///
-/// Source: `tf.sparse_reshape` of TensorFlow 1.15.
+/// Source: `tf.sparse_reshape` in TensorFlow 1.15.
 pub struct SparseReshape;
 
 impl Kernel for SparseReshape {

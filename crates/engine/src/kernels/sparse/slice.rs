@@ -17,7 +17,7 @@ use crate::tensor::shape::Shape;
 /// Maps `(indices, values, shape, start, size)` to the parts of the slice. Its elements keep their
 /// order. The slice is cut off at the end of the tensor.
 ///
-/// Source: `tf.sparse_slice` of TensorFlow 1.15.
+/// Source: `tf.sparse_slice` in TensorFlow 1.15.
 pub struct SparseSlice;
 
 impl Kernel for SparseSlice {
@@ -68,7 +68,7 @@ fn vector_of<'t>(tensor: &'t Tensor, what: &str, length: usize) -> Result<&'t [i
 /// Maps `(axis, indices, values, shape)` to the indices of each piece, then the values, then the
 /// shapes. If the pieces cannot all be equal, the first ones are larger by one.
 ///
-/// Source: `tf.sparse_split` of TensorFlow 1.15.
+/// Source: `tf.sparse_split` in TensorFlow 1.15.
 pub struct SparseSplit {
     num_pieces: usize,
 }

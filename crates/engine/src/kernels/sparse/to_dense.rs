@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 /// a scalar, and indices into a vector may be a vector. A single value may be a scalar, which is
 /// used for all indices.
 ///
-/// Source: `tf.sparse_to_dense` of TensorFlow 1.15.
+/// Source: `tf.sparse_to_dense` in TensorFlow 1.15.
 pub struct SparseToDense {
     /// True if the indices must be ordered and unique.
     is_checked: bool,

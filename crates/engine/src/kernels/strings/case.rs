@@ -1,6 +1,6 @@
 //! `StringLower`, `StringUpper` and `StringStrip`: convert each string.
 //!
-//! Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
+//! Source: `tf.strings.lower`, `upper` and `strip` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 /// Converts strings to numbers, keeping the shape.
 ///
-/// Source: `tf.string_to_number` of TensorFlow 1.15.
+/// Source: `tf.string_to_number` in TensorFlow 1.15.
 pub enum StringToNumber {
     /// To float32.
     Float32,

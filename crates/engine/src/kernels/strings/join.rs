@@ -13,7 +13,7 @@ use bytes::Bytes;
 /// Joins one or more string tensors of the same shape element by element. A scalar is joined to
 /// every element.
 ///
-/// Source: `tf.string_join` of TensorFlow 1.15.
+/// Source: `tf.string_join` in TensorFlow 1.15.
 pub struct StringJoin {
     separator: Vec<u8>,
 }

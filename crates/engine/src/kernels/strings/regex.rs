@@ -42,7 +42,7 @@ impl<T> Cache<T> {
 
 /// Maps `(strings, pattern, rewrite)` to the strings with matches replaced.
 ///
-/// Source: `tf.strings.regex_replace` of TensorFlow 1.15.
+/// Source: `tf.strings.regex_replace` in TensorFlow 1.15.
 pub struct RegexReplace {
     patterns: Cache<Pattern>,
     is_global: bool,
@@ -58,7 +58,7 @@ pub struct StaticRegexReplace {
 /// Maps `(strings, pattern)` to a bool per string, which is true if the pattern matches the entire
 /// string.
 ///
-/// Source: `tf.strings.regex_full_match` of TensorFlow 1.15.
+/// Source: `tf.strings.regex_full_match` in TensorFlow 1.15.
 pub struct RegexFullMatch(Cache<WholePattern>);
 
 /// [`RegexFullMatch`] with a constant pattern.

@@ -14,7 +14,7 @@ use bytes::Bytes;
 /// Maps `(strings, separator)` to the indices, values and shape of the parts, with one row per
 /// string.
 ///
-/// Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
+/// Source: `tf.string_split` and `tf.strings.split` in TensorFlow 1.15.
 pub enum StringSplit {
     /// Splits at each byte that occurs in the separator, or between all bytes if it is empty.
     AtAny {

@@ -1,6 +1,6 @@
 //! `Substr` and `StringLength`: return parts of strings and their lengths.
 //!
-//! Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
+//! Source: `tf.substr` and `tf.strings.length` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -6,7 +6,7 @@
 //! ```
 //! Bucket i counts the values from limit i - 1 (included) to limit i (excluded).
 //!
-//! Source: `tensorflow/core/lib/histogram/histogram.cc` of TensorFlow 1.15.
+//! Source: `tensorflow/core/lib/histogram/histogram.cc` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -4,7 +4,7 @@
 //! Image = { height = 1, width = 2, colorspace (the number of channels) = 3, encoded_image_string: bytes = 4 }
 //! ```
 //!
-//! Source: `tf.summary.image` of TensorFlow 1.15.
+//! Source: `tf.summary.image` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -26,7 +26,7 @@ impl Sizes {
         Self { sizes: [(0, size.max(1))].into(), num_ranks: 1 }
     }
 
-    /// The same sizes for another number of ranks.
+    /// The same sizes for a different number of ranks.
     pub fn of_ranks(&self, num_ranks: u64) -> Self {
         Self { num_ranks: num_ranks.max(1), ..self.clone() }
     }

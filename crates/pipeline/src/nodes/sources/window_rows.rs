@@ -104,7 +104,7 @@ impl WindowRows {
     }
 }
 
-/// The error if the rows are no longer those in which the episodes were found.
+/// The error if the rows have changed since the episodes were found.
 #[cold]
 fn changed() -> Error {
     Error::failed_precondition(

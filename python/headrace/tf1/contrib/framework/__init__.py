@@ -1,6 +1,6 @@
 """`tf.contrib.framework`: global steps, variables, checkpoints, nested structures.
 
-Source: `tf.contrib.framework` of TensorFlow 1.15.
+Source: `tf.contrib.framework` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

@@ -3,7 +3,7 @@
 A structure is a list, tuple, named tuple or dict of structures. Anything else is a leaf. The leaves
 of a dict are in the order of its sorted keys.
 
-Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
+Source: `tf.contrib.framework.nest` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Batches the rows that generators yield.
 
-Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills up the last batch
+Source: `tf.contrib.learn.io.generator_input_fn` in TensorFlow 1.15, which fills up the last batch
 of the last epoch with rows from one more epoch. Here, the last batch is smaller.
 """
 

@@ -1,6 +1,6 @@
 """`tf.contrib.learn.io`: batches of records and of arrays.
 
-Source: `tf.contrib.learn.io` of TensorFlow 1.15.
+Source: `tf.contrib.learn.io` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence

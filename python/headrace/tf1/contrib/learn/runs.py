@@ -1,6 +1,6 @@
 """`tf.contrib.learn.run_n`: fetches values in a separate session.
 
-Source: `tf.contrib.learn.run_n` of TensorFlow 1.15.
+Source: `tf.contrib.learn.run_n` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

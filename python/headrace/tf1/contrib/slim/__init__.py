@@ -1,6 +1,6 @@
 """`tf.contrib.slim`: data sets, but no layers or training.
 
-Source: `tf.contrib.slim` of TensorFlow 1.15.
+Source: `tf.contrib.slim` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """`slim.data_decoder`: the base class of decoders for records.
 
-Source: `tf.contrib.slim.data_decoder` of TensorFlow 1.15.
+Source: `tf.contrib.slim.data_decoder` in TensorFlow 1.15.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """`slim.data_provider`: provides the tensors of named items.
 
-Source: `tf.contrib.slim.data_provider` of TensorFlow 1.15.
+Source: `tf.contrib.slim.data_provider` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping, Sequence

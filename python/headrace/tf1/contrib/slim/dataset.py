@@ -1,6 +1,6 @@
 """`slim.dataset`: the description of a data set.
 
-Source: `tf.contrib.slim.dataset` of TensorFlow 1.15.
+Source: `tf.contrib.slim.dataset` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

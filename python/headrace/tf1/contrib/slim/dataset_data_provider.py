@@ -1,6 +1,6 @@
 """`slim.dataset_data_provider`: provides the examples of a data set, read by several readers.
 
-Source: `tf.contrib.slim.dataset_data_provider` of TensorFlow 1.15.
+Source: `tf.contrib.slim.dataset_data_provider` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

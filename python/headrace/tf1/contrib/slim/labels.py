@@ -1,6 +1,6 @@
 """`tf.contrib.slim.one_hot_encoding`.
 
-Source: `tf.contrib.layers.one_hot_encoding` of TensorFlow 1.15.
+Source: `tf.contrib.layers.one_hot_encoding` in TensorFlow 1.15.
 """
 
 from headrace.core import dtypes

@@ -1,6 +1,6 @@
 """`slim.parallel_reader`: several readers that fill one queue.
 
-Source: `tf.contrib.slim.parallel_reader` of TensorFlow 1.15.
+Source: `tf.contrib.slim.parallel_reader` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """`slim.prefetch_queue`: a queue that is filled with batches ahead of time.
 
-Source: `tf.contrib.slim.prefetch_queue` of TensorFlow 1.15.
+Source: `tf.contrib.slim.prefetch_queue` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping, Sequence

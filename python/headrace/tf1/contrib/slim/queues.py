@@ -1,6 +1,6 @@
 """`slim.queues`: runs queue runners for the duration of a `with` block.
 
-Source: `tf.contrib.slim.queues` of TensorFlow 1.15.
+Source: `tf.contrib.slim.queues` in TensorFlow 1.15.
 """
 
 import threading

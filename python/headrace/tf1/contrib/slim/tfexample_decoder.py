@@ -1,6 +1,6 @@
 """`slim.tfexample_decoder`: decodes items from `tf.train.Example` records.
 
-Source: `tf.contrib.slim.tfexample_decoder` of TensorFlow 1.15.
+Source: `tf.contrib.slim.tfexample_decoder` in TensorFlow 1.15.
 """
 
 from abc import ABC, abstractmethod

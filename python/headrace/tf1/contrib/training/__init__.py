@@ -1,6 +1,6 @@
 """`tf.contrib.training`: bucketing by length, sequence segments, resampling and hyperparameters.
 
-Source: `tf.contrib.training` of TensorFlow 1.15.
+Source: `tf.contrib.training` in TensorFlow 1.15.
 """
 
 from typing import TYPE_CHECKING

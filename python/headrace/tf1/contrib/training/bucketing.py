@@ -3,7 +3,7 @@
 Each bucket has a queue. One runner puts each example into its bucket's queue. Another runner moves
 batches from these queues into a common output queue.
 
-Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
+Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Hyperparameters: named values with fixed types, set from a command line or a file.
 
-Source: `tf.contrib.training.HParams` of TensorFlow 1.15.
+Source: `tf.contrib.training.HParams` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

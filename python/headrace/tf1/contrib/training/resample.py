@@ -1,6 +1,6 @@
 """Resamples batches: each example appears, on average, as often as its rate specifies.
 
-Source: `tf.contrib.training.resample_at_rate` and `weighted_resample` of TensorFlow 1.15.
+Source: `tf.contrib.training.resample_at_rate` and `weighted_resample` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

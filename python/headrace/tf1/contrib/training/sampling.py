@@ -1,6 +1,6 @@
 """Creates batches of resampled examples: each example is kept with a certain probability.
 
-Source: `tf.contrib.training.rejection_sample` and `stratified_sample` of TensorFlow 1.15.
+Source: `tf.contrib.training.rejection_sample` and `stratified_sample` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Creates batches of sequence segments, filled by a queue runner.
 
-Source: `tf.contrib.training.batch_sequences_with_states` of TensorFlow 1.15.
+Source: `tf.contrib.training.batch_sequences_with_states` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Cuts sequences into segments, with a state that passes from each segment to the next.
 
-Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. TensorFlow has more
+Source: `tf.contrib.training.SequenceQueueingStateSaver` in TensorFlow 1.15. TensorFlow has more
 checks: here, shapes that are known while the graph is built are not compared again when the graph
 runs.
 """

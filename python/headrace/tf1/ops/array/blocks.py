@@ -1,6 +1,6 @@
 """Moves pixel blocks into the channels and back.
 
-Source: `tf.depth_to_space` and `tf.space_to_depth` of TensorFlow 1.15.
+Source: `tf.depth_to_space` and `tf.space_to_depth` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads and sets matrix diagonals.
 
-Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and similar functions of TensorFlow 1.15.
+Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

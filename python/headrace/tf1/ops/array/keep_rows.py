@@ -23,7 +23,7 @@ def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> 
         InvalidArgumentError: At run time, if the numbers of bools and rows differ.
         ValueError: If the numbers are known to differ, or the ranks are wrong.
 
-    Source: `tf.dynamic_partition`, as used by the batching functions of TensorFlow 1.15.
+    Source: `tf.dynamic_partition`, as used by the batching functions in TensorFlow 1.15.
     """
     inputs = [Input("data", tensor), Input("partitions", keep, dtypes.bool)]
     return apply_op("KeepRows", inputs, _infer, name=name).outputs[0]

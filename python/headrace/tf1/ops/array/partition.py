@@ -1,6 +1,6 @@
 """Partitions a tensor by partition numbers in the data, and stitches parts together.
 
-Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
+Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reverses variable-length sequences in a tensor.
 
-Source: `tf.reverse_sequence` of TensorFlow 1.15.
+Source: `tf.reverse_sequence` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

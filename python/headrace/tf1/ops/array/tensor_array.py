@@ -1,6 +1,6 @@
 """Tensor arrays, which each run creates, fills and reads element by element.
 
-Source: `tf.TensorArray` of TensorFlow 1.15.
+Source: `tf.TensorArray` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

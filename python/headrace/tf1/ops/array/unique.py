@@ -1,6 +1,6 @@
 """Distinct elements of vectors, and the set difference of two vectors.
 
-Source: `tf.unique` and similar functions of TensorFlow 1.15.
+Source: `tf.unique` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Converts flat indices to per-axis indices.
 
-Source: `tf.unravel_index` of TensorFlow 1.15.
+Source: `tf.unravel_index` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

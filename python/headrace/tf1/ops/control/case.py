@@ -1,6 +1,6 @@
 """Runs the first function whose condition is true.
 
-Source: `tf.case` of TensorFlow 1.15.
+Source: `tf.case` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions over tensor rows: maps, scans and folds.
 
-Source: `tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr` of TensorFlow 1.15.
+Source: `tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prints values while a graph runs.
 
-Source: `tf.Print` and `tf.print` of TensorFlow 1.15.
+Source: `tf.Print` and `tf.print` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

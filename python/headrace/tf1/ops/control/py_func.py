@@ -1,6 +1,6 @@
 """Python functions as operations.
 
-Source: `tf.py_func` of TensorFlow 1.15.
+Source: `tf.py_func` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

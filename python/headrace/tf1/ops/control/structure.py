@@ -3,7 +3,7 @@
 A structure is a tensor, or a list, tuple, named tuple or dict of structures. A sparse tensor is
 represented by its three tensors, and a tensor array by its flow.
 
-Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
+Source: `tf.contrib.framework.nest` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Programs that predate `tf.cond` use them to distort images at random.
 
-Source: `control_flow_ops.switch` and `control_flow_ops.merge` of TensorFlow 1.15.
+Source: `control_flow_ops.switch` and `control_flow_ops.merge` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The time of a run.
 
-Source: `tf.timestamp` of TensorFlow 1.15.
+Source: `tf.timestamp` in TensorFlow 1.15.
 """
 
 import time

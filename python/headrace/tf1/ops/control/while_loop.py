@@ -1,6 +1,6 @@
 """Loops with a condition.
 
-Source: `tf.while_loop` of TensorFlow 1.15.
+Source: `tf.while_loop` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Extracts image patches and stores them in the channels.
 
-Source: `tf.extract_image_patches` of TensorFlow 1.15.
+Source: `tf.extract_image_patches` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The structural similarity of images, at one or several scales.
 
-Source: `tf.image.ssim` and `tf.image.ssim_multiscale` of TensorFlow 1.15; Wang et al., Image
+Source: `tf.image.ssim` and `tf.image.ssim_multiscale` in TensorFlow 1.15; Wang et al., Image
 quality assessment: from error visibility to structural similarity, 2004.
 """
 

@@ -1,6 +1,6 @@
 """Non-maximum suppression, which removes boxes that overlap better boxes.
 
-Source: `tf.image.non_max_suppression` and similar functions of TensorFlow 1.15.
+Source: `tf.image.non_max_suppression` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

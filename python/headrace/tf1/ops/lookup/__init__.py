@@ -4,7 +4,7 @@ A table object adds operations on one table to the graph. The table's entries be
 that runs the operations. They come from the table's initializer, or are added while the program
 runs.
 
-Source: `tf.lookup` and `tf.contrib.lookup` of TensorFlow 1.15.
+Source: `tf.lookup` and `tf.contrib.lookup` in TensorFlow 1.15.
 """
 
 from headrace.tf1.ops.lookup.buckets import (

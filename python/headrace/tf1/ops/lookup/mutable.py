@@ -1,6 +1,6 @@
 """Tables that programs change while they run.
 
-Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15.
+Source: `tf.contrib.lookup.MutableHashTable` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

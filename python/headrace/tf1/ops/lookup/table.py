@@ -1,6 +1,6 @@
 """Tables that are filled only once, and their initializers.
 
-Source: `tf.lookup.StaticHashTable` and `tf.tables_initializer` of TensorFlow 1.15.
+Source: `tf.lookup.StaticHashTable` and `tf.tables_initializer` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

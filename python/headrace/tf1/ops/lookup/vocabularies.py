@@ -1,6 +1,6 @@
 """Vocabulary tables, which map words to their numbers and back.
 
-Source: `tf.contrib.lookup` of TensorFlow 1.15.
+Source: `tf.contrib.lookup` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compares predicted classes with labels. An example may have several labels.
 
-Source: `tf.metrics.precision_at_k` and similar functions of TensorFlow 1.15, for each example.
+Source: `tf.metrics.precision_at_k` and similar functions in TensorFlow 1.15, for each example.
 """
 
 from __future__ import annotations

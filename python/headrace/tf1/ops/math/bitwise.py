@@ -1,6 +1,6 @@
 """Bitwise operations on integers.
 
-Source: `tf.bitwise` of TensorFlow 1.15.
+Source: `tf.bitwise` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks numbers for infinity and NaN.
 
-Source: `tf.check_numerics` and `tf.verify_tensor_all_finite` of TensorFlow 1.15.
+Source: `tf.check_numerics` and `tf.verify_tensor_all_finite` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Learning rates that change with the training step.
 
-Source: `tf.train.exponential_decay` and similar functions of TensorFlow 1.15. Loshchilov and Hutter
+Source: `tf.train.exponential_decay` and similar functions in TensorFlow 1.15. Loshchilov and Hutter
 (2016) for cosine decays, Bello et al. (2017) for linear cosine decays.
 """
 

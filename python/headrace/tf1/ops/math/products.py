@@ -1,6 +1,6 @@
 """Vector products, and tensor products summed over some axes.
 
-Source: `tf.cross` and `tf.tensordot` of TensorFlow 1.15.
+Source: `tf.cross` and `tf.tensordot` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

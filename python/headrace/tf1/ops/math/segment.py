@@ -1,6 +1,6 @@
 """Segment reductions: sums, means and extremes of the rows with the same segment number.
 
-Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and similar functions of TensorFlow 1.15.
+Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Quotients rounded towards 0, and the corresponding remainders.
 
-Source: `tf.truncatediv` and `tf.truncatemod` of TensorFlow 1.15.
+Source: `tf.truncatediv` and `tf.truncatemod` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

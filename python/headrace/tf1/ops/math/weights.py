@@ -1,6 +1,6 @@
 """Matches the weights of metrics and losses to the shape of their values.
 
-Source: the weights of `tf.metrics` and `tf.losses` of TensorFlow 1.15.
+Source: the weights of `tf.metrics` and `tf.losses` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Barriers, which collect the components of elements and release complete elements.
 
-Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
+Source: `tensorflow.python.ops.data_flow_ops.Barrier` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

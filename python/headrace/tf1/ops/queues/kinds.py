@@ -84,7 +84,7 @@ class RandomShuffleQueue(QueueBase):
         TypeError: See `FIFOQueue`.
         ValueError: See `FIFOQueue`.
 
-    Source: `tf.RandomShuffleQueue` of TensorFlow 1.15. The same seeds result in the same order.
+    Source: `tf.RandomShuffleQueue` in TensorFlow 1.15. The same seeds result in the same order.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The operations that all queues have in common, and the selection of one of several queues.
 
-Source: `tf.QueueBase` of TensorFlow 1.15.
+Source: `tf.QueueBase` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Staging areas: buffers between parts of a program, with limits on elements and bytes.
 
-Source: `tf.contrib.staging.StagingArea` of TensorFlow 1.15.
+Source: `tf.contrib.staging.StagingArea` in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping, Sequence

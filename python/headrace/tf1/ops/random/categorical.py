@@ -1,6 +1,6 @@
 """Draws classes at random.
 
-Source: `tf.random.categorical` and `tf.multinomial` of TensorFlow 1.15.
+Source: `tf.random.categorical` and `tf.multinomial` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads and writes whole files, and finds files by pattern.
 
-Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` of TensorFlow 1.15.
+Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

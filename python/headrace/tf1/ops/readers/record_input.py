@@ -1,6 +1,6 @@
 """Batches of shuffled records from files, without queues and queue runners.
 
-Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. In TensorFlow, the
+Source: `tensorflow.python.ops.data_flow_ops.RecordInput` in TensorFlow 1.15. In TensorFlow, the
 operation's threads read ahead, so the order differs each time.
 """
 

@@ -1,6 +1,6 @@
 """Decodes `Example` messages from JSON.
 
-Source: `tf.decode_json_example` of TensorFlow 1.15.
+Source: `tf.decode_json_example` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

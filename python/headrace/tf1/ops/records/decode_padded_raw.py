@@ -1,6 +1,6 @@
 """Decodes numbers from strings of different lengths.
 
-Source: `tf.compat.v2.io.decode_raw` of TensorFlow 1.15, with `fixed_length`.
+Source: `tf.compat.v2.io.decode_raw` in TensorFlow 1.15, with `fixed_length`.
 """
 
 from __future__ import annotations

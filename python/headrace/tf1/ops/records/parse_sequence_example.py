@@ -1,6 +1,6 @@
 """Parses `SequenceExample` messages into tensors.
 
-Source: `tf.parse_single_sequence_example` and `tf.io.parse_sequence_example` of TensorFlow 1.15.
+Source: `tf.parse_single_sequence_example` and `tf.io.parse_sequence_example` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

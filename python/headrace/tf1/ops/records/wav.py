@@ -1,6 +1,6 @@
 """Audio in WAV files.
 
-Source: `tf.audio` of TensorFlow 1.15: 16 bits per sample, without compression.
+Source: `tf.audio` in TensorFlow 1.15: 16 bits per sample, without compression.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Crossed features: combinations of the features of each example.
 
-Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
+Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

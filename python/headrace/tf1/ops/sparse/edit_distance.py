@@ -1,6 +1,6 @@
 """The Levenshtein distance between sequences.
 
-Source: `tf.edit_distance` of TensorFlow 1.15.
+Source: `tf.edit_distance` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Selects elements of a sparse tensor.
 
-Source: `tf.sparse_retain` and `tf.sparse.from_dense` of TensorFlow 1.15.
+Source: `tf.sparse_retain` and `tf.sparse.from_dense` in TensorFlow 1.15.
 """
 
 from headrace.core import dtypes

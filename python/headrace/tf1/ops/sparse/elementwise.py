@@ -1,6 +1,6 @@
 """Elementwise operations on two tensors, at least one of which is sparse.
 
-Source: `tf.sparse_add`, `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
+Source: `tf.sparse_add`, `tf.sparse_maximum` and `tf.sparse_minimum` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sparse identity matrices.
 
-Source: `tf.sparse.eye` of TensorFlow 1.15.
+Source: `tf.sparse.eye` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

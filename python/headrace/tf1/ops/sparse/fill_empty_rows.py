@@ -1,6 +1,6 @@
 """Fills empty rows of sparse tensors with a default element.
 
-Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
+Source: `tf.sparse_fill_empty_rows` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sparse tensors whose values are indices into another sparse tensor.
 
-Source: `tf.sparse_merge` and `tf.sparse_to_indicator` of TensorFlow 1.15.
+Source: `tf.sparse_merge` and `tf.sparse_to_indicator` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

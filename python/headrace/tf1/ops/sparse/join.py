@@ -1,6 +1,6 @@
 """Concatenates sparse tensors along an axis.
 
-Source: `tf.sparse_concat` of TensorFlow 1.15.
+Source: `tf.sparse_concat` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

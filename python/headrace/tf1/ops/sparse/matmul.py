@@ -1,6 +1,6 @@
 """Products of a sparse and a dense matrix.
 
-Source: `tf.sparse_tensor_dense_matmul` of TensorFlow 1.15.
+Source: `tf.sparse_tensor_dense_matmul` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

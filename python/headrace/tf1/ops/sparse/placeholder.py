@@ -1,6 +1,6 @@
 """Placeholders for sparse tensors.
 
-Source: `tf.sparse_placeholder` of TensorFlow 1.15.
+Source: `tf.sparse_placeholder` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

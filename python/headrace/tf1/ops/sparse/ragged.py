@@ -3,7 +3,7 @@
 Operations on the characters of strings return ragged tensors. To use them with other operations,
 convert them to dense or sparse tensors.
 
-Source: `tf.RaggedTensor` of TensorFlow 1.15.
+Source: `tf.RaggedTensor` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

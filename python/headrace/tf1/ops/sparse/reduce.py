@@ -1,6 +1,6 @@
 """Reduces sparse tensors along axes.
 
-Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_max` and similar functions of TensorFlow 1.15.
+Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_max` and similar functions in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sorts the elements of a sparse tensor by their indices.
 
-Source: `tf.sparse_reorder` of TensorFlow 1.15.
+Source: `tf.sparse_reorder` in TensorFlow 1.15.
 """
 
 from headrace.core import dtypes

@@ -1,6 +1,6 @@
 """Sparse tensors with the same elements in a different shape, in row-major order.
 
-Source: `tf.sparse_reshape` of TensorFlow 1.15.
+Source: `tf.sparse_reshape` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

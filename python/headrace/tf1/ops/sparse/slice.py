@@ -1,6 +1,6 @@
 """Parts of sparse tensors.
 
-Source: `tf.sparse_slice` and `tf.sparse_split` of TensorFlow 1.15.
+Source: `tf.sparse_slice` and `tf.sparse_split` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The softmax over the stored elements of a sparse tensor.
 
-Source: `tf.sparse_softmax` of TensorFlow 1.15.
+Source: `tf.sparse_softmax` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

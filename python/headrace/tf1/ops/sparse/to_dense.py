@@ -1,6 +1,6 @@
 """Converts sparse tensors to dense ones.
 
-Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of TensorFlow 1.15.
+Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

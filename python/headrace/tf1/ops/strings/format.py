@@ -1,6 +1,6 @@
 """Formats tensors as text.
 
-Source: `tf.strings.format` of TensorFlow 1.15.
+Source: `tf.strings.format` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

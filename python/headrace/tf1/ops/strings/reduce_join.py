@@ -1,6 +1,6 @@
 """Joins the strings of a tensor along its axes.
 
-Source: `tf.reduce_join` of TensorFlow 1.15.
+Source: `tf.reduce_join` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Unicode characters: code points, encodings and scripts.
 
-Source: `tf.strings.unicode_decode` and similar functions of TensorFlow 1.15. `unicode_scripts.txt`
+Source: `tf.strings.unicode_decode` and similar functions in TensorFlow 1.15. `unicode_scripts.txt`
 contains the first code point of each range with the same script, and the number of that script in
 ICU.
 """

@@ -1,6 +1,6 @@
 """Histogram summaries.
 
-Source: `tf.summary.histogram` of TensorFlow 1.15.
+Source: `tf.summary.histogram` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

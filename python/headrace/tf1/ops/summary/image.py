@@ -1,6 +1,6 @@
 """Image summaries, as PNG files with a tag.
 
-Source: `tf.summary.image` of TensorFlow 1.15.
+Source: `tf.summary.image` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

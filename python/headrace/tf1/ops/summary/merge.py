@@ -1,6 +1,6 @@
 """Merges summaries.
 
-Source: `tf.summary.merge` and `tf.summary.merge_all` of TensorFlow 1.15.
+Source: `tf.summary.merge` and `tf.summary.merge_all` in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Summaries of a single number.
 
-Source: `tf.summary.scalar` of TensorFlow 1.15.
+Source: `tf.summary.scalar` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ These operations accept a variable, or a tensor that represents one, such as the
 assignment.
 
 Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
-`tf.is_variable_initialized` of TensorFlow 1.15.
+`tf.is_variable_initialized` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

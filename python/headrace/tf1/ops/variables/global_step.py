@@ -1,6 +1,6 @@
 """The global step: the variable that counts training steps.
 
-Source: `tf.train.get_global_step` and similar functions of TensorFlow 1.15.
+Source: `tf.train.get_global_step` and similar functions in TensorFlow 1.15.
 """
 
 from typing import Any

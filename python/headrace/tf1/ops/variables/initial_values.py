@@ -4,7 +4,7 @@
 therefore a copy of the computation. If the computation reads another variable, the copy reads that
 variable's value, or its initial value if it has no value yet.
 
-Source: the treatment of initial values by `tf.Variable` of TensorFlow 1.15.
+Source: the treatment of initial values by `tf.Variable` in TensorFlow 1.15.
 """
 
 from contextlib import ExitStack

@@ -1,7 +1,7 @@
 """A graph's variables, their initialization, and reports of uninitialized variables.
 
 Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
-similar functions of TensorFlow 1.15.
+similar functions in TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

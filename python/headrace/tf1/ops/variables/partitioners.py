@@ -3,7 +3,7 @@
 Variables are not partitioned here, because one process holds all variables. `get_variable` rejects
 a `partitioner`. These functions are for programs that create or call a partitioner.
 
-Source: `tf.fixed_size_partitioner` and similar functions of TensorFlow 1.15.
+Source: `tf.fixed_size_partitioner` and similar functions in TensorFlow 1.15.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Operations that change rows or slices of a variable.
 
-Source: `tf.scatter_update`, `tf.scatter_nd_update` and similar functions of TensorFlow 1.15. Here,
+Source: `tf.scatter_update`, `tf.scatter_nd_update` and similar functions in TensorFlow 1.15. Here,
 a run with an out-of-range index changes nothing.
 """
 

@@ -1,6 +1,6 @@
 """Variable scopes, which let parts of a program share variables by name.
 
-Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
+Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

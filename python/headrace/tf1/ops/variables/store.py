@@ -1,6 +1,6 @@
 """The store of the variables that a graph shares by name.
 
-Source: the treatment of names by `tf.get_variable` of TensorFlow 1.15.
+Source: the treatment of names by `tf.get_variable` in TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variables: tensors that a session keeps and changes.
 
-Source: `tf.Variable` of TensorFlow 1.15, in its default form of reference variables.
+Source: `tf.Variable` in TensorFlow 1.15, in its default form of reference variables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Per-operation costs of a run: `RunMetadata.cost_graph`.
 
-Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.15.
+Source: `GraphOptions.build_cost_model` and `cost_graph.proto` in TensorFlow 1.15.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Converts step statistics to a trace that Chrome shows under `chrome://tracing`.
 
-Source: `tensorflow.python.client.timeline` of TensorFlow 1.15, and the "Trace Event Format" of the
+Source: `tensorflow.python.client.timeline` in TensorFlow 1.15, and the "Trace Event Format" of the
 Chromium project.
 """
 

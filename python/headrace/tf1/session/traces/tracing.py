@@ -1,6 +1,6 @@
 """Traced runs: the start, end and outputs of each operation.
 
-Source: `RunOptions.trace_level` and `RunMetadata.step_stats` of TensorFlow 1.15.
+Source: `RunOptions.trace_level` and `RunMetadata.step_stats` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,6 @@
 """A hook that saves checkpoints, and the listeners that it calls.
 
-Source: `tf.train.CheckpointSaverHook` and `tf.train.CheckpointSaverListener` of TensorFlow 1.15.
+Source: `tf.train.CheckpointSaverHook` and `tf.train.CheckpointSaverListener` in TensorFlow 1.15.
 """
 
 import logging

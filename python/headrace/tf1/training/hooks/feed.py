@@ -1,6 +1,6 @@
 """A hook that feeds each run.
 
-Source: `tf.train.FeedFnHook` of TensorFlow 1.15.
+Source: `tf.train.FeedFnHook` in TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping

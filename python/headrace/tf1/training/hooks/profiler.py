@@ -1,6 +1,6 @@
 """A hook that traces some steps.
 
-Source: `tf.train.ProfilerHook` of TensorFlow 1.15.
+Source: `tf.train.ProfilerHook` in TensorFlow 1.15.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Hooks that report on training: in the log, in an event file or at the end.
 
 Source: `tf.train.LoggingTensorHook`, `tf.train.StepCounterHook`, `tf.train.SummarySaverHook`,
-`tf.train.FinalOpsHook` of TensorFlow 1.15.
+`tf.train.FinalOpsHook` in TensorFlow 1.15.
 """
 
 import logging

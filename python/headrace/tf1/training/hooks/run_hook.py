@@ -1,6 +1,6 @@
 """Hooks: objects that take part in every run of a monitored session.
 
-Source: `tf.train.SessionRunHook` and related classes of TensorFlow 1.15.
+Source: `tf.train.SessionRunHook` and related classes in TensorFlow 1.15.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 /// Stacks tensors of the same shape along a new axis.
 ///
-/// Source: `tf.stack` of TensorFlow 1.15.
+/// Source: `tf.stack` in TensorFlow 1.15.
 pub struct Pack {
     axis: i64,
 }
@@ -22,7 +22,7 @@ pub struct Pack {
 /// Maps `(tensors, axis)` to the tensors joined along that axis. Their shapes may only differ in
 /// the size of the axis.
 ///
-/// Source: `tf.concat` of TensorFlow 1.15.
+/// Source: `tf.concat` in TensorFlow 1.15.
 pub struct Concat;
 
 impl Pack {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Maps `(axis, tensor)` to equal parts of the tensor.
 ///
-/// Source: `tf.split` of TensorFlow 1.15.
+/// Source: `tf.split` in TensorFlow 1.15.
 pub struct Split {
     num_parts: usize,
 }
@@ -24,7 +24,7 @@ pub struct SplitBySizes {
 
 /// Returns the slices along an axis, without that axis.
 ///
-/// Source: `tf.unstack` of TensorFlow 1.15.
+/// Source: `tf.unstack` in TensorFlow 1.15.
 pub struct Unpack {
     num_parts: usize,
     axis: i64,

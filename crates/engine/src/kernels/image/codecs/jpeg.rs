@@ -1,6 +1,6 @@
 //! JPEG, using libjpeg-turbo.
 //!
-//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15. Pipelines use libjpeg's
+//! Source: `tf.image.decode_jpeg` and similar functions in TensorFlow 1.15. Pipelines use libjpeg's
 //! defaults and Pillow's colours.
 
 use super::channels::from_inks;

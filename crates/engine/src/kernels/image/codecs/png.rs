@@ -1,6 +1,6 @@
 //! PNG, with libpng's conversions between colour types as TensorFlow uses them.
 //!
-//! Source: `tf.image.decode_png` of TensorFlow 1.15.
+//! Source: `tf.image.decode_png` in TensorFlow 1.15.
 
 use crate::error::Result;
 use crate::kernels::image::luma::{Luma, Sample};

@@ -1,6 +1,6 @@
 //! Resizes images, with one file per method.
 //!
-//! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for
+//! Source: `tf.image.resize_images` in TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for
 //! the antialiased methods.
 
 mod bilinear;

@@ -16,7 +16,7 @@ use crate::tensor::shape::Shape;
 /// one if several are equal. NaN counts as the smallest number for the maximum and as the largest
 /// for the minimum.
 ///
-/// Source: `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
+/// Source: `tf.argmax` and `tf.argmin` in TensorFlow 1.15.
 pub struct ArgExtreme {
     is_max: bool,
     /// True if the indices are int64 rather than int32.

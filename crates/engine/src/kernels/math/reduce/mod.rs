@@ -37,7 +37,7 @@ pub enum Function {
 /// Reduces `(input, axes)` over these axes. The order in which elements are combined depends only
 /// on the reduced axes. Floats are added and multiplied in double precision.
 ///
-/// Source: `tf.reduce_sum` and similar functions of TensorFlow 1.15.
+/// Source: `tf.reduce_sum` and similar functions in TensorFlow 1.15.
 pub struct Reduce {
     function: Function,
     keeps_dims: bool,

@@ -3,7 +3,7 @@
 //! `split` splits a record into fields, and a `column` collects the values of one field of all
 //! records.
 //!
-//! Source: `tf.decode_csv` of TensorFlow 1.15, for the accepted forms and the error messages.
+//! Source: `tf.decode_csv` in TensorFlow 1.15, for the accepted forms and the error messages.
 
 mod column;
 pub mod split;

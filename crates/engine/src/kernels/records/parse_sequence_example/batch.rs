@@ -1,7 +1,7 @@
 //! `ParseSequenceExample`: parses a vector of serialized `tf.train.SequenceExample`s and returns
 //! their features as tensors of the batch.
 //!
-//! Source: `tf.io.parse_sequence_example` of TensorFlow 1.15.
+//! Source: `tf.io.parse_sequence_example` in TensorFlow 1.15.
 
 use super::ParseSingleSequenceExample;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 Programs usually import it as `tensorflow.examples.tutorials.mnist.input_data`.
 
-Source: `tensorflow.examples.tutorials.mnist.input_data` of TensorFlow 1.15. The files are in IDX
+Source: `tensorflow.examples.tutorials.mnist.input_data` in TensorFlow 1.15. The files are in IDX
 format.
 """
 
