@@ -269,7 +269,11 @@ impl Execution {
         waiting(py, || {
             let origin = |(file, record): (Arc<FileProvenance>, u64)| {
                 let offset_bytes = file.locate.as_ref().and_then(|locate| locate.offset(&file, record));
-                Ok(Origin { file: file.name.without_secrets().to_vec(), record: file.record_number(record)?, offset_bytes })
+                Ok(Origin {
+                    file: file.name.without_secrets().to_vec(),
+                    record: file.record_number(record)?,
+                    offset_bytes,
+                })
             };
             records.into_iter().map(origin).collect()
         })
