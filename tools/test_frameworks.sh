@@ -28,3 +28,16 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/ops/audio/test_audio_libraries.py
+
+# NeMo Automodel needs other versions and 6 GB, so only `AUTOMODEL=1 tools/test_frameworks.sh` installs it.
+if [ "${AUTOMODEL:-}" = 1 ]; then
+    venv=.frameworks/automodel
+    requirements=('nemo-automodel==0.7.*' pytest pytest-timeout hypothesis)
+    if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
+        printf '== installing NeMo Automodel into %s\n' $venv
+        .venv/bin/python -m venv --clear $venv
+        $venv/bin/python -m pip install --quiet "${requirements[@]}"
+        printf '%s\n' "${requirements[*]}" >$venv/installed
+    fi
+    PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/outputs/test_automodel.py
+fi
