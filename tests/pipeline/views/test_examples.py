@@ -176,6 +176,7 @@ def test_boxes_are_drawn_with_their_labels():
     [
         ("boxes", [0.1, 0.25, 0.3, 0.75]),
         ("boxes_xywh", [10, 20, 20, 40]),
+        ("target_boxes", [10, 20, 30, 60]),
         ("boxes_cxcywh", [20, 40, 20, 40]),
         ("boxes_cxcywh", [0.2, 0.5, 0.2, 0.5]),
     ],
@@ -183,6 +184,24 @@ def test_boxes_are_drawn_with_their_labels():
 def test_boxes_of_every_format_are_drawn(name, box):
     html = html_of(image=gradient(80, 100), **{name: np.array([box], np.float64)})
     assert re.search(r'<rect x="10" y="20" width="20" height="40"', html)
+
+
+def test_relative_boxes_may_cover_the_whole_picture():
+    for dtype, size in ((np.float32, (100, 80)), (np.int64, (1, 1))):
+        boxes = np.array([[0, 0, 1, 1]], dtype)
+        html = html_of(image=gradient(80, 100), boxes=boxes)
+        assert f'<rect x="0" y="0" width="{size[0]}" height="{size[1]}"' in html
+
+
+@pytest.mark.parametrize("name", ["box_labels", "bbox_class", "box_categories", "classes"])
+def test_labels_of_boxes_become_captions(name):
+    boxes = np.array([[10, 20, 30, 60]] * 4)
+    example = {"image": gradient(80, 100), "label": np.arange(4), "boxes": boxes}
+    if name == "classes":
+        del example["label"]
+    html = html_of(**example, **{name: np.arange(4) + 70})
+    assert re.findall(r">(\d+)</text>", html) == ["70", "71", "72", "73"]
+    assert html.count("<rect") == 4
 
 
 def test_masks_overlay_their_picture():
@@ -193,6 +212,31 @@ def test_masks_overlay_their_picture():
     assert first[:20, :, 3].all()
     assert not first[20:, :, 3].any()
     assert second[20:, :, 3].all()
+
+
+def test_probabilities_become_the_opacity_of_a_mask():
+    mask = np.linspace(0, 1, 40 * 60, dtype=np.float32).reshape(40, 60)
+    mask[0, 0] = np.nan
+    _, shown = images_in(html_of(image=gradient(40, 60), mask=mask))
+    mask[0, 0] = 0
+    np.testing.assert_array_equal(shown[..., 3], np.rint(120 * mask.astype(np.float64)))
+    _, *several = images_in(html_of(image=gradient(40, 60), masks=np.stack([mask, mask])))
+    assert [layer[..., 3].max() for layer in several] == [120, 120]
+    assert several[0][-1, -1].tolist() != several[1][-1, -1].tolist()
+
+
+def test_numbers_of_a_single_mask_have_different_colours():
+    numbers = np.repeat([[0, 1, 2]], 40, axis=0).repeat(20, axis=1)
+    for mask in (numbers, numbers[None], numbers.astype(np.float32)):
+        _, shown = images_in(html_of(image=gradient(40, 60), mask=mask))
+        assert [shown[0, 20 * n, 3] for n in range(3)] == [0, 120, 120]
+        assert shown[0, 20].tolist() != shown[0, 40].tolist()
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, -1e308])
+def test_masks_with_extreme_values_are_drawn(value):
+    mask = np.full((40, 60), value)
+    assert len(images_in(html_of(image=gradient(40, 60), mask=mask))) == 2
 
 
 def test_masks_of_a_different_size_are_shown_separately():
@@ -226,6 +270,21 @@ def test_samples_are_shown_as_a_player():
     rate, num_channels, samples = samples_in(html_of(audio=sound, sample_rate=8000))
     assert (rate, num_channels) == (8000, 1)
     np.testing.assert_allclose(samples / 32767, sound, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ({"frame_rate": 30, "sample_rate": 8000}, 8000),
+        ({"bit_rate": 128_000, "frame_rate": 30}, 16_000),
+        ({"other_rate": 4000, "audio_rate": 8000}, 8000),
+        ({"rate_b": 4000, "sr": 8000}, 8000),
+        ({"sample_rate": 0}, 16_000),
+    ],
+)
+def test_sounds_play_at_their_own_rate(rates, expected):
+    html = html_of(**rates, audio=np.zeros(4000, np.float32))
+    assert samples_in(html)[0] == expected
 
 
 def test_long_sounds_are_truncated():

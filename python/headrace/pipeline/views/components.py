@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, count, groupby, repeat, takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from headrace.core.html import Html, figures, num_bytes, tag
 from headrace.core.repr_prefix import printable
 from headrace.pipeline.views.pictures import (
+    Mask,
     Picture,
     decoded,
     drawn,
@@ -29,11 +30,16 @@ __all__ = ["Figure", "Reader", "figures_of", "line", "type_of"]
 _PICTURE: Final = re.compile(r"image|img|picture|photo|pixel|depth|frame", re.IGNORECASE)
 _SOUND: Final = re.compile(r"audio|sound|wave|speech|music|signal|samples", re.IGNORECASE)
 _BOX: Final = re.compile(r"box", re.IGNORECASE)
+# Such as "box_labels" and "bbox_class".
+_BOX_LABEL: Final = re.compile(r"box.*(label|class|categor)", re.IGNORECASE)
 _MASK: Final = re.compile(r"mask|segmentation", re.IGNORECASE)
 _POINT: Final = re.compile(r"keypoint|landmark", re.IGNORECASE)
 _LABEL: Final = re.compile(r"label|class|categor|target", re.IGNORECASE)
 _TOKENS: Final = re.compile(r"token|(^|_)ids$|labels", re.IGNORECASE)
 _RATE: Final = re.compile(r"rate|(^|_)sr$", re.IGNORECASE)
+_SAMPLE_RATE: Final = re.compile(r"sampl|(^|_)sr$", re.IGNORECASE)
+# Rates of something else than samples.
+_OTHER_RATE: Final = re.compile(r"frame|video|bit|learning", re.IGNORECASE)
 
 _DEFAULT_RATE: Final = 16_000
 _MOST_LETTERS: Final = 1_000
@@ -149,7 +155,7 @@ class _Marks(NamedTuple):
 
     boxes: Sequence[Sequence[float]] = ()
     labels: Sequence[str] = ()
-    masks: Sequence[npt.NDArray[Any]] = ()
+    masks: Sequence[Mask] = ()
     points: Sequence[Sequence[float]] = ()
 
 
@@ -161,36 +167,32 @@ def _targets(
     for name, value in example.items():
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "buif" or not value.size:
             continue
-        if _BOX.search(name) and value.ndim <= 2 and value.shape[-1] == 4:
-            boxes = _edges(name, np.atleast_2d(value).astype(np.float64), height, width)
+        if _is_boxes(name, value):
+            boxes = _edges(name, np.atleast_2d(value), height, width)
             yield name, _Marks(boxes.tolist(), _box_labels(len(boxes), example, reader))
         elif _POINT.search(name) and value.ndim >= 2 and value.shape[-1] in (2, 3):
-            points = value.reshape(-1, value.shape[-1])[:, :2].astype(np.float64)
+            points = value.reshape(-1, value.shape[-1])[:, :2]
             yield name, _Marks(points=_in_pixels(points, height, width).tolist())
         elif _MASK.search(name) and value.shape[-2:] == (height, width) and value.ndim in (2, 3):
-            masks = value.reshape(-1, height, width)
-            is_several = value.ndim == 3
-            yield (
-                name,
-                _Marks(
-                    masks=[
-                        (mask != 0) * (number + 1) if is_several else mask
-                        for number, mask in enumerate(masks[:_MOST_PICTURES])
-                    ]
-                ),
-            )
+            is_several = value.ndim == 3 and len(value) > 1
+            masks = value[:_MOST_PICTURES] if is_several else [value.reshape(height, width)]
+            colours = count(1) if is_several else repeat(None)
+            yield name, _Marks(masks=list(map(Mask, masks, colours)))
+
+
+def _is_boxes(name: str, value: npt.NDArray[Any]) -> bool:
+    is_named = _BOX.search(name) is not None and _BOX_LABEL.search(name) is None
+    return is_named and value.ndim in (1, 2) and value.shape[-1] == 4
 
 
 def _in_pixels(values: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
-    """Returns coordinates in pixels. Fractions from 0 to 1 are of the width and the height."""
-    is_relative = np.all((values >= 0) & (values <= 1)) and np.any(values % 1)
+    """Returns coordinates in pixels. Floats from 0 to 1 are shares of the width and the height."""
+    is_relative = values.dtype.kind == "f" and np.all((values >= 0) & (values <= 1))
     sizes = np.tile([width, height], values.shape[-1] // 2)
-    return values * sizes if is_relative else values
+    return values.astype(np.float64) * (sizes if is_relative else 1)
 
 
-def _edges(
-    name: str, boxes: npt.NDArray[np.float64], height: int, width: int
-) -> npt.NDArray[np.float64]:
+def _edges(name: str, boxes: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[np.float64]:
     """Returns the left, top, right and bottom edges of boxes, in pixels."""
     boxes = _in_pixels(boxes, height, width)
     first, second = boxes[:, :2], boxes[:, 2:]
@@ -202,12 +204,16 @@ def _edges(
 
 
 def _box_labels(num_boxes: int, example: Mapping[str, Any], reader: Reader) -> list[str]:
-    """Returns the text of each box: the first component with one label for each of them."""
-    for name, value in example.items():
-        is_label = _LABEL.search(name) and not _BOX.search(name)
-        if not is_label or not isinstance(value, (list, np.ndarray)):
+    """Returns the text of each box: the first component with one label for each of them.
+
+    Components such as "box_labels" come before others.
+    """
+    names = [name for name in example if _LABEL.search(name)]
+    for name in sorted(names, key=lambda name: _BOX_LABEL.search(name) is None):
+        value = example[name]
+        if not isinstance(value, (list, np.ndarray)) or np.ndim(value[:1]) != 1:
             continue
-        if np.ndim(value[:1]) == 1 and len(value) == num_boxes:
+        if len(value) == num_boxes and not (_BOX.search(name) and not _BOX_LABEL.search(name)):
             return [reader.value(name, item) for item in value]
     return [""] * num_boxes
 
@@ -270,8 +276,22 @@ def _sound(name: str, value: Any, example: Mapping[str, Any]) -> Sound | str | N
     )
     if not is_sound:
         return None
-    rates = (int(other) for key, other in example.items() if _RATE.search(key) and _is_int(other))
-    return sound_of(value, max(next(rates, _DEFAULT_RATE), 1))
+    return sound_of(value, _sample_rate(name, example))
+
+
+def _sample_rate(sound: str, example: Mapping[str, Any]) -> int:
+    """Returns the rate of a sound, from the component whose name fits best, or the default."""
+    rates = {
+        name: int(value)
+        for name, value in example.items()
+        if _RATE.search(name) and not _OTHER_RATE.search(name) and _is_int(value) and value > 0
+    }
+
+    def fit(name: str) -> tuple[bool, int]:
+        same = takewhile(lambda letters: letters[0] == letters[1], zip(name, sound, strict=False))
+        return _SAMPLE_RATE.search(name) is not None, len(list(same))
+
+    return rates[max(rates, key=fit)] if rates else _DEFAULT_RATE
 
 
 def _is_int(value: Any) -> bool:

@@ -13,7 +13,7 @@ from headrace.core.errors import OpError
 from headrace.core.html import Html, tag
 from headrace.pipeline.native_functions import native
 
-__all__ = ["Picture", "data_url", "decoded", "drawn", "image_format", "picture_of"]
+__all__ = ["Mask", "Picture", "data_url", "decoded", "drawn", "image_format", "picture_of"]
 
 # The longest side of a picture on the page, in pixels.
 _MOST_PIXELS: Final = 256
@@ -41,6 +41,18 @@ class Picture(NamedTuple):
 
     pixels: npt.NDArray[np.uint8]
     note: str = ""
+
+
+class Mask(NamedTuple):
+    """A mask of a picture.
+
+    Attributes:
+        values: Bools, numbers of classes, or weights as floats; (height, width). 0 is transparent.
+        colour: The number of its colour, or None if each number has its own.
+    """
+
+    values: npt.NDArray[Any]
+    colour: int | None = None
 
 
 @native
@@ -147,7 +159,7 @@ def drawn(
     picture: Picture,
     boxes: Sequence[Sequence[float]] = (),
     labels: Sequence[str] = (),
-    masks: Sequence[npt.NDArray[Any]] = (),
+    masks: Sequence[Mask] = (),
     points: Sequence[Sequence[float]] = (),
 ) -> Html:
     """Returns a picture of at most 256 pixels on each side, with its targets drawn on it.
@@ -156,7 +168,7 @@ def drawn(
         picture: The picture.
         boxes: The left, top, right and bottom edge of each box, in pixels of the picture.
         labels: The text of each box. May be empty.
-        masks: Integers or bools, (height, width). 0 is the background.
+        masks: The masks, of the picture's size.
         points: The x and y of each keypoint, in pixels of the picture.
     """
     height, width = picture.pixels.shape[:2]
@@ -213,14 +225,20 @@ def _points(points: Sequence[Sequence[float]], side: int) -> Iterator[Html]:
         yield tag("circle", cx=f"{x:.6g}", cy=f"{y:.6g}", r=f"{side / 80:.3g}", fill=colour)
 
 
-def _coloured(mask: npt.NDArray[Any], size: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-    """Returns a mask as RGBA pixels of a size. Each number has a colour, and 0 is transparent."""
-    rows = np.arange(size[0]) * mask.shape[0] // size[0]
-    columns = np.arange(size[1]) * mask.shape[1] // size[1]
-    numbers = mask[rows][:, columns].astype(np.int64)
+def _coloured(mask: Mask, size: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+    """Returns a mask as RGBA pixels of a size. Fractions, such as probabilities, become opacity."""
+    height, width = mask.values.shape
+    rows, columns = np.arange(size[0]) * height // size[0], np.arange(size[1]) * width // size[1]
+    values = np.nan_to_num(mask.values.astype(np.float64), posinf=1, neginf=0)
+    values = np.clip(values, -(2**53), 2**53)
+    is_weight = bool(np.any(values % 1))
+    weights = np.clip(values / max(values.max(), 1), 0, 1) if is_weight else values != 0
+    colours = values if mask.colour is None and not is_weight else np.array(mask.colour or 1)
+    colours = np.broadcast_to(colours, values.shape)[rows][:, columns].astype(np.int64)
     palette = np.array([[*bytes.fromhex(colour[1:]), 120] for colour in _COLOURS], np.uint8)
-    pixels: npt.NDArray[np.uint8] = palette[(numbers - 1) % len(palette)]
-    pixels[numbers == 0] = 0
+    pixels: npt.NDArray[np.uint8] = palette[(colours - 1) % len(palette)]
+    pixels[..., 3] = np.rint(pixels[..., 3] * weights[rows][:, columns])
+    pixels[pixels[..., 3] == 0] = 0
     return pixels
 
 
