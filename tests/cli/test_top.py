@@ -109,10 +109,69 @@ def test_command_is_run_and_its_output_follows():
     assert done.stdout.endswith("ready\ndone\n")
 
 
+# It prints a line and ends when it gets a signal.
+PATIENT = """
+import signal, sys
+import headrace as hr
+
+def end(number, _):
+    print("saved", number, flush=True)
+    sys.exit(4)
+
+signal.signal(signal.SIGTERM, end)
+signal.signal(signal.SIGHUP, end)
+for batch in hr.arrays({"x": [1]}).epochs().batch(10):
+    signal.sigtimedwait([], 0.01)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_are_sent_on_to_the_command(number):
+    Path("patient.py").write_text(PATIENT)
+    command = [sys.executable, "-m", "headrace", "top", "--interval", "0.1"]
+    with subprocess.Popen(
+        [*command, sys.executable, "patient.py"], stdout=subprocess.PIPE, text=True
+    ) as top:
+        while "batches/s" not in top.stdout.readline():
+            pass
+        top.send_signal(number)
+        output, _ = top.communicate(timeout=50)
+    assert output.endswith(f"saved {int(number)}\n")
+    assert top.returncode == 4
+
+
+def test_command_that_a_signal_ends_is_waited_for():
+    command = [sys.executable, "-m", "headrace", "top", "--interval", "0.1"]
+    program = "import os; print(os.getpid(), flush=True); import signal; signal.pause()"
+    with subprocess.Popen(
+        [*command, sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as top:
+        assert top.stdout.readline() == "No pipeline is running.\n"
+        top.send_signal(signal.SIGTERM)
+        output, _ = top.communicate(timeout=50)
+    assert top.returncode == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(output.split()[-1]), 0)
+
+
 def test_command_that_cannot_be_started_is_an_error():
     done = run("top", "./nothing")
     assert done.returncode == 1
     assert "./nothing: No such file or directory." in done.stderr
+
+
+def test_options_may_follow_the_process_id(start):
+    child = start(HEADRACE_TOP="1")
+    done = call("top", "--interval", "0.1", child.pid, "--once")
+    assert done.stdout.startswith(f"process {child.pid}: train.py")
+    assert json.loads(call("top", child.pid, "--json").stdout)["processes"]
+
+
+@pytest.mark.parametrize("arguments", [("1", "train.py"), ("1", "--once", "2"), ("1", "--nope")])
+def test_other_arguments_after_the_process_id_are_an_error(arguments):
+    done = call("top", *arguments)
+    assert done.exit_code == 2
+    assert "got arguments after the process ID" in done.stderr
 
 
 def test_once_cannot_be_combined_with_a_command():
@@ -164,7 +223,8 @@ def test_process_without_running_pipelines_is_reported():
     assert list(lines_of(measurements)) == ["No pipeline is running."]
 
 
-def test_ctrl_c_leaves_the_alternate_screen(start):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_leave_the_alternate_screen(start, number):
     child = start(HEADRACE_TOP="1")
     leader, follower = pty.openpty()
     shown = b""
@@ -173,8 +233,8 @@ def test_ctrl_c_leaves_the_alternate_screen(start):
         os.close(follower)
         while b"batches/s" not in shown:
             shown += os.read(leader, 4096)
-        top.send_signal(signal.SIGINT)
-        assert top.wait(50) == 130
+        top.send_signal(number)
+        assert top.wait(50) == 128 + number
         # Linux raises an error at the end.
         with suppress(OSError):
             while data := os.read(leader, 4096):

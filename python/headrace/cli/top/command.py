@@ -7,7 +7,24 @@ import click
 __all__ = ["top"]
 
 
+class _Top(click.Command):
+    """The command. Options may follow a process ID, but those after a command belong to it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the arguments."""
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        process, *options = ctx.params["what"] or ("",)
+        if process.isdecimal() and options:
+            ctx.params.clear()
+            rest = super().parse_args(ctx, [*given[: -len(options) - 1], *options, process])
+            if ctx.params["what"] != (process,):
+                raise click.UsageError(f"got arguments after the process ID {process}.", ctx)
+        return rest
+
+
 @click.command(
+    cls=_Top,
     short_help="Show the speed and the stages of a running pipeline.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
@@ -32,7 +49,8 @@ def top(
     PROCESS, the command shows all such processes. Only your own processes can be shown.
 
     COMMAND is a program to start, for example: headrace top python train.py. Its output is printed
-    when it ends, and its exit code becomes that of this command.
+    when it ends, and its exit code becomes that of this command. SIGTERM and SIGHUP are sent on to
+    it.
 
     The exit code is 1 if the process does not report.
     """

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -60,20 +60,14 @@ def show_processes(process: int | None, interval_s: float, once: bool, as_json: 
             click.echo(line)
         return
     # The terminal's other screen has to be left before the program ends.
-    old = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with _screen() as draw:
-            while True:
-                draw(list(lines_of(measurements)))
-                time.sleep(interval_s)
-                try:
-                    measurements.add(_reports(process))
-                except Failure:  # It has ended.
-                    return
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, old)
+    with _handling(lambda number, _: sys.exit(128 + number)), _screen() as draw:
+        while True:
+            draw(list(lines_of(measurements)))
+            time.sleep(interval_s)
+            try:
+                measurements.add(_reports(process))
+            except Failure:  # It has ended.
+                return
 
 
 def show_command(command: Sequence[str], interval_s: float) -> int:
@@ -92,12 +86,18 @@ def show_command(command: Sequence[str], interval_s: float) -> int:
             )
         except OSError as error:
             raise Failure(f"{command[0]}: {error.strerror or error}.") from error
-        # Ctrl-C reaches the command too, and this program ends after it.
-        old = signal.signal(signal.SIGINT, lambda *_: None)
-        try:
-            _watch_child(child, interval_s)
-        finally:
-            signal.signal(signal.SIGINT, old)
+
+        def send_on(number: int, _: object) -> None:
+            # Ctrl-C reaches the command too.
+            if number != signal.SIGINT:
+                child.send_signal(number)
+
+        # This program ends after the command, even if there is no terminal any more.
+        with _handling(send_on):
+            try:
+                _watch_child(child, interval_s)
+            finally:
+                child.wait()
         output.seek(0)
         shutil.copyfileobj(output, sys.stdout.buffer)
         sys.stdout.buffer.flush()
@@ -152,6 +152,19 @@ def _is_below(process: int, ancestor: int) -> bool:
         except OSError:
             return False
     return False
+
+
+@contextmanager
+def _handling(handler: Callable[[int, object], None]) -> Iterator[None]:
+    """Handles the signals that end a program, except those that it ignores, as after `nohup`."""
+    numbers = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    numbers -= {number for number in numbers if signal.getsignal(number) is signal.SIG_IGN}
+    old = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in old.items():
+            signal.signal(number, former)
 
 
 @contextmanager
