@@ -53,6 +53,14 @@ EXPRESSIONS = [
     *("'a\\'b'", "[\"it's\", 'q\"', '\\u200b\\xa0é']", "{1: 2}", "'%s' | format(3)", "dict(a=1)"),
     *("namespace(a=1).a", "1.234 | round(2)", "[3, 1] | max", "'a\nb' | indent(2)"),
     *("[1, 2, 1] | unique | list", "'x' | length", "'%.2f' | format(1.5)", "m | length > 1"),
+    *("{'{': 1, 'İ': 2, 'Ä': 3, 'ä': 4, 'Z': 5, 'ß': 6, 'ss': 7, 'ﬁ': 8, 'ΑΣ': 9} | dictsort",),
+    *("{'b': 1, 'A': 1, 'B': 0} | dictsort(true)", "{'b': 1, 'a': 'X'} | dictsort(reverse=true)"),
+    *("{'b': 1, 'a': 2} | dictsort(by='value')", "{'b': 'ß', 'a': 'S'} | dictsort(false, 'value')"),
+    *("['Ö', 'z', 'ö', '\u017f', 's'] | sort", "['Ö', 'z', 'ö'] | sort(true, true)", "v | sort"),
+    *("m | sort(attribute='role') | map(attribute='role') | list", "[v.f, 2, true, 0] | sort"),
+    *("[['b', 1], ['B', 0], ['a', 2]] | sort(attribute='0,1')", "[[2], [1]] | sort(attribute=0)"),
+    *("['a', 'Ä', 'B', 'ä'] | max", "['b', 'Ä', 'A', 'a'] | min", "[3, v.f] | min", "[] | max"),
+    *("m | max(attribute='role')", "['Ä', 'ä', 'ß', 'SS'] | unique | list"),
 ]  # fmt: skip
 BLOCKS = [
     "{% for a in m %}{{ loop.index }}{{ loop.first }}{{ loop.previtem is defined }}\n{% endfor %}",
@@ -134,7 +142,7 @@ def rendered(tokenizer: Any, messages: Any, tools: Any, adds_prompt: bool) -> An
         return error
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in TRAINING])
 def test_tokens_and_masks_match_transformers(folders, path, is_nightly, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders[path])

@@ -8,6 +8,7 @@ mod conversation;
 mod generation;
 mod json;
 mod methods;
+mod sorting;
 mod template;
 mod values;
 

@@ -4,7 +4,7 @@
 
 use super::generation::{CALLED, rewritten};
 use super::values::{AsText, List, as_float};
-use super::{json, methods};
+use super::{json, methods, sorting};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, Value, ValueKind, from_args};
 use minijinja::{Environment, Error, ErrorKind, State};
@@ -55,6 +55,12 @@ impl Template {
         environment.add_filter("string", |value: &Value| AsText(value).to_string());
         environment.add_filter("tojson", json::tojson);
         environment.add_filter("trim", methods::trim);
+        environment.add_filter("dictsort", sorting::dictsort);
+        environment.add_filter("sort", sorting::sort);
+        environment.add_filter("min", sorting::min);
+        environment.add_filter("max", sorting::max);
+        // It would only ignore the case of ASCII letters.
+        environment.remove_filter("groupby");
         environment.add_test("float", |value: &Value| as_float(value).is_some());
         environment.add_test("number", |value: &Value| {
             matches!(value.kind(), ValueKind::Number | ValueKind::Bool) || as_float(value).is_some()
@@ -233,6 +239,24 @@ mod tests {
             "{\n \"role\": \"assistant\",\n \"x\": [\n  1e-07,\n  null\n ]\n}"
         );
         assert_eq!(text("{{ '\u{1c}a\u{85}'.strip() }}|{{ 'a,b,c'.rsplit(',', 1) }}"), "a|['a,b', 'c']");
+    }
+
+    #[test]
+    fn values_are_ordered_as_in_python() {
+        let text = |source: &str| rendered(&format!("{{{{ {source} }}}}")).unwrap().text;
+        assert_eq!(
+            text("{'{': 1, 'İ': 2, 'Ä': 3, 'ä': 4, 'Z': 5, 'ß': 6, 'ss': 7} | dictsort | map('first') | join"),
+            "İssZ{ßÄä"
+        );
+        assert_eq!(text("{'a': 2, 'b': 1} | dictsort(by='value')"), "[('b', 1), ('a', 2)]");
+        assert_eq!(text("['Ö', 'a', 'ä', 'B'] | sort(reverse=true) | join"), "ÖäBa");
+        assert_eq!(text("[messages[1].x[0], 2, true, 0] | sort"), "[0, 1e-07, True, 2]");
+        assert_eq!(
+            text("[{'n': 'Ä', 'k': 1}, {'n': 'ä', 'k': 0}] | sort(attribute='n,k') | map(attribute='k') | join"),
+            "01"
+        );
+        assert_eq!(text("['a', 'Ä', 'B', 'ä'] | max ~ ['b', 'A'] | min ~ [] | max"), "ÄA");
+        assert!(rendered("{{ [1, 'a'] | sort }}").unwrap_err().to_string().contains("cannot be ordered"));
     }
 
     #[test]
