@@ -252,6 +252,38 @@ def _added() -> Tokenizer:
     return tokenizer
 
 
+def _composed() -> Tokenizer:
+    """Byte-level BPE of texts in NFC with various added tokens, as in Qwen."""
+    tokenizer = _llama3()
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.post_processor = processors.ByteLevel(add_prefix_space=False, trim_offsets=True)
+    tokenizer.add_tokens(
+        [
+            AddedToken("water way", single_word=True),
+            AddedToken("<left>", lstrip=True),
+            AddedToken("<right>", rstrip=True, normalized=False),
+            "水の",
+            "e\u0301",
+        ]
+    )
+    return tokenizer
+
+
+def _several_splits() -> Tokenizer:
+    """Byte-level BPE of words that are split several times, as in DeepSeek."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\p{N}{1,3}"), "isolated"),
+            pre_tokenizers.Split(Regex(r"[一-龥぀-ゟ゠-ヿ]+"), "isolated", invert=True),
+            pre_tokenizers.Split(Regex(r"\s?\p{L}+|\s?[^\s\p{L}]+"), "removed", invert=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    _bpe(tokenizer, pre_tokenizers.ByteLevel.alphabet())
+    return tokenizer
+
+
 KINDS: dict[str, Callable[[], Tokenizer]] = {
     "gpt2": _gpt2,
     "llama3": _llama3,
@@ -264,6 +296,8 @@ KINDS: dict[str, Callable[[], Tokenizer]] = {
     "map of characters": _t5,
     "map of folded characters": _folded,
     "added tokens": _added,
+    "composed": _composed,
+    "several splits": _several_splits,
 }
 
 

@@ -10,6 +10,7 @@ pub mod regex;
 pub mod split;
 pub mod substr;
 pub mod tokenize;
+pub mod word_tokens;
 
 use crate::error::Result;
 use crate::kernel::Kernel;

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
+use crate::kernels::strings::word_tokens::WordTokenizer;
 use crate::run::{Run, catch_library_panic};
 use crate::sync::{Arc, Mutex};
 use crate::tensor::Tensor;
@@ -28,7 +29,7 @@ const BYTES_FOR_BYTE: usize = 250;
 /// Maps `text`, a scalar UTF-8 string, to an int32 vector of its tokens.
 pub struct Tokenize {
     path: String,
-    tokenizer: Arc<Tokenizer>,
+    tokenizer: Arc<WordTokenizer>,
     adds_special_tokens: bool,
 }
 
@@ -46,7 +47,7 @@ pub struct TokenizerFile<'a> {
 }
 
 /// A tokenizer with the key it was created for.
-type KeyedTokenizer = (Key, Arc<Tokenizer>);
+type KeyedTokenizer = (Key, Arc<WordTokenizer>);
 
 impl Tokenize {
     /// Creates the kernel. Fails if the content is not a `tokenizer.json`, or if the tokenizer
@@ -73,13 +74,12 @@ impl Tokenize {
             Error::invalid_argument(format!("tokenize: {}: the text cannot be tokenized: {reason}", self.path))
         };
         // Oniguruma panics if a pattern takes too long.
-        let encoded = catch_library_panic(|| self.tokenizer.encode_fast(text, self.adds_special_tokens))
+        let ids = catch_library_panic(|| self.tokenizer.ids(text, self.adds_special_tokens))
             .map_err(failed)?
             .map_err(|error| failed(error.to_string()))?;
-        let ids = encoded.get_ids();
         let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("tokenize"))?;
         for id in ids {
-            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("the token ID {id} does not fit into int32")))?);
+            tokens.push(i32::try_from(id).map_err(|_| failed(format!("the token ID {id} does not fit into int32")))?);
         }
         Ok(tokens)
     }
@@ -96,7 +96,7 @@ impl Kernel for Tokenize {
 /// Returns the tokenizer of a file, which truncates and pads if `options` allow it. All programs
 /// with the same content share one, because its caches belong to threads and are skipped while
 /// another thread is writing.
-pub fn cached_tokenizer(file: &TokenizerFile<'_>, options: (bool, bool)) -> Result<Arc<Tokenizer>> {
+pub fn cached_tokenizer(file: &TokenizerFile<'_>, options: (bool, bool)) -> Result<Arc<WordTokenizer>> {
     // The most recently created one. A function is traced for several stages, and for a preview.
     static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
@@ -106,7 +106,7 @@ pub fn cached_tokenizer(file: &TokenizerFile<'_>, options: (bool, bool)) -> Resu
     if let Some((_, tokenizer)) = last.as_ref().filter(|(other, _)| *other == key) {
         return Ok(Arc::clone(tokenizer));
     }
-    let tokenizer = Arc::new(parsed(file, options)?);
+    let tokenizer = Arc::new(WordTokenizer::new(parsed(file, options)?));
     *last = Some((key, Arc::clone(&tokenizer)));
     Ok(tokenizer)
 }

@@ -17,6 +17,7 @@ use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::kernels::strings::tokenize::{TokenizerFile, cached_tokenizer};
+use crate::kernels::strings::word_tokens::{Encoded, WordTokenizer};
 use crate::run::{Run, catch_library_panic};
 use crate::sync::Arc;
 use crate::tensor::Tensor;
@@ -29,7 +30,6 @@ use minijinja::Value;
 use std::fmt::Write;
 use std::ops::Range;
 use template::{Rendered, Template};
-use tokenizers::Tokenizer;
 use values::from_json;
 
 /// The maximum memory of the crates per byte of JSON or text, as for `tokenize`.
@@ -40,7 +40,7 @@ const BYTES_FOR_BYTE: usize = 250;
 pub struct Chat {
     path: String,
     template_name: String,
-    tokenizer: Arc<Tokenizer>,
+    tokenizer: Arc<WordTokenizer>,
     template: Template,
     loss: Loss,
     adds_prompt: bool,
@@ -58,12 +58,6 @@ enum Loss {
     Last,
     /// The tokens of the completion.
     Completion,
-}
-
-/// Tokens and the bytes of the text that each of them comes from.
-struct Encoded {
-    ids: Vec<u32>,
-    offsets: Vec<(usize, usize)>,
 }
 
 impl Chat {
@@ -125,8 +119,9 @@ impl Chat {
         let end = rendered.spans.last()?.end;
         let encoded = self.encode(&rendered.text).ok()?;
         let next = encoded.offsets.iter().position(|(start, _)| *start >= end)?;
-        let token = self.tokenizer.id_to_token(encoded.ids[next])?;
-        self.tokenizer.get_added_vocabulary().is_special_token(&token).then_some(token)
+        let tokenizer = self.tokenizer.library();
+        let token = tokenizer.id_to_token(encoded.ids[next])?;
+        tokenizer.get_added_vocabulary().is_special_token(&token).then_some(token)
     }
 
     /// The tokens of a conversation, and the weights of their losses.
@@ -232,10 +227,7 @@ impl Chat {
             Error::invalid_argument(format!("chat: {}: the conversation cannot be tokenized: {reason}", self.path))
         };
         // Oniguruma panics if a pattern takes too long.
-        let encoding = catch_library_panic(|| self.tokenizer.encode(text, false))
-            .map_err(failed)?
-            .map_err(|error| failed(error.to_string()))?;
-        Ok(Encoded { ids: encoding.get_ids().to_vec(), offsets: encoding.get_offsets().to_vec() })
+        catch_library_panic(|| self.tokenizer.encode(text)).map_err(failed)?.map_err(|error| failed(error.to_string()))
     }
 }
 
