@@ -267,11 +267,13 @@ def _video_directory() -> TemporaryDirectory[str]:
 
 @cache
 def _video_path() -> str:
-    """A video of 12 pictures, which show their numbers."""
-    from tests.pipeline.video.written_videos import write_video  # noqa: PLC0415 (needs PyAV)
+    """A video of 12 pictures, which show their numbers. The sound has the same numbers."""
+    from tests.pipeline.video.written_sound import write_sound  # noqa: PLC0415 (needs PyAV)
 
+    samples = np.repeat(np.arange(12), 100)[:, None].astype(np.float32) / 32768
     options = {"bf": "2", "g": "5", "x264-params": "open-gop=1:scenecut=0"}
-    return write_video(f"{_video_directory().name}/a.mp4", 12, options=options)
+    path = f"{_video_directory().name}/a.mov"
+    return write_sound(path, samples, 3000, "pcm_s16le", num_frames=12, video_options=options)
 
 
 def with_video(example: Example) -> Example:
@@ -283,11 +285,15 @@ def with_video_path(example: Example) -> Example:
 
 
 def with_frames_added(example: Example) -> Example:
-    """Adds the numbers that the frames of a clip show."""
+    """Adds the numbers that the frames of a clip show, and those of its sound."""
     from tests.pipeline.video.written_videos import numbers_of  # noqa: PLC0415 (needs PyAV)
 
-    kept = {name: value for name, value in example.items() if name not in ("video", "is_pad")}
-    return {**kept, "n": example["n"] + sum(numbers_of(example["video"]))}
+    of_clip = ("video", "is_pad", "audio")
+    kept = {name: value for name, value in example.items() if name not in of_clip}
+    number = example["n"] + sum(numbers_of(example["video"]))
+    if "audio" in example:
+        number += round(float(example["audio"].sum(dtype=np.float64)) * 32768 / 100)
+    return {**kept, "n": number}
 
 
 def clips(random: Random, shape: Shape) -> Step | None:
@@ -303,16 +309,23 @@ def clips(random: Random, shape: Shape) -> Step | None:
     if at == "random":
         # Clips of the whole video, which have only one start.
         frames, every, seed = 12, 1, random.randrange(2**20)
-        sums = [66] * count
+        sums, of_sound = [66] * count, [66] * count
     else:
         sums = [6, 27] if count == 2 else [6 if at == "uniform" else 24]
+        # The last clip covers 6 frames from 7 on, but there are only 5.
+        of_sound = [15, 45] if count == 2 else [15 if at == "uniform" else 51]
+    audio = random.choice([None, 3000])
+    if audio:
+        sums = [sum(pair) for pair in zip(sums, of_sound, strict=True)]
     size = random.choice([None, (24, 32)])
-    arguments = f"'video', {frames}, {every}, {count}, {at!r}, {size}, {seed}"
+    arguments = f"'video', {frames}, {every}, {count}, {at!r}, {size}, {seed}, audio={audio}"
     return Step(
         "clips",
         f"map({add.__name__}).clips({arguments}).map(with_frames_added)",
         lambda p, _: (
-            p.map(add).clips("video", frames, every, count, at, size, seed).map(with_frames_added)
+            p.map(add)
+            .clips("video", frames, every, count, at, size, seed, audio=audio)
+            .map(with_frames_added)
         ),
         items_of(lambda i, _: ({**e, "n": e["n"] + more} for e in i for more in sums)),
         order="any",

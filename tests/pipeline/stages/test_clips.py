@@ -254,7 +254,7 @@ class TestBlocks:
             calls.append((Path(video.name).stem, len(groups)))
             return read_into(video, groups, size)
 
-        monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+        monkeypatch.setattr("headrace.pipeline.stages.clip_reader.read_into", read)
         return calls
 
     @staticmethod
@@ -328,7 +328,7 @@ class TestMemory:
             used.append(batches.metrics()["headrace_memory_bytes"])
             return read_into(*arguments)
 
-        monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+        monkeypatch.setattr("headrace.pipeline.stages.clip_reader.read_into", read)
         with iter(pipe) as batches:
             has_begun.set()
             list(batches)
@@ -450,7 +450,7 @@ def test_only_the_clips_of_a_rank_are_decoded(paths, monkeypatch):
         decoded.append(Path(video.name).stem)
         return read_into(video, groups, size)
 
-    monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+    monkeypatch.setattr("headrace.pipeline.stages.clip_reader.read_into", read)
     pipe = hr.videos(paths).clips("video", 2, at="uniform").shuffle(seed=1)
     order = [Path(example["path"]).stem for example in pipe]
     decoded.clear()

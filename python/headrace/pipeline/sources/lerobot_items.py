@@ -109,7 +109,9 @@ class ItemReader:
                 # The calls for the examples raise this error again.
                 return
 
-    def _expect(self, block: VideoBlock, job: engine.Job, specs: Specs) -> None:
+    def _expect(
+        self, block: VideoBlock[npt.NDArray[np.uint8]], job: engine.Job, specs: Specs
+    ) -> None:
         features = self.data_set.features
         needed = [name for name in specs if name in features and features[name].is_video]
         if not needed:
@@ -180,7 +182,11 @@ class ItemReader:
         )
 
     def _wanted(
-        self, block: VideoBlock, feature: LeRobotFeature, row: int, times: npt.ArrayLike
+        self,
+        block: VideoBlock[npt.NDArray[np.uint8]],
+        feature: LeRobotFeature,
+        row: int,
+        times: npt.ArrayLike,
     ) -> tuple[VideoFile, Groups]:
         """Returns the video of an example, and the numbers of its frames as one group."""
         episodes = self.data_set.episodes
@@ -195,7 +201,7 @@ class ItemReader:
         times: npt.ArrayLike,
         example: Mapping[str, Any],
     ) -> npt.NDArray[Any]:
-        block = self._current.block or VideoBlock(_read)
+        block: VideoBlock[npt.NDArray[np.uint8]] = self._current.block or VideoBlock(_read)
         try:
             video, numbers = self._wanted(block, feature, row, times)
             (read,) = block.read(video, numbers)

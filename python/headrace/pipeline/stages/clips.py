@@ -1,18 +1,13 @@
 """`clips`: replaces videos with clips."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from headrace.core import engine
-from headrace.core.errors import OpError, ResourceExhaustedError
 from headrace.core.processors import num_cores
 from headrace.pipeline.functions.python_functions import (
     FlatMapFunction,
@@ -23,169 +18,20 @@ from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.stages.arguments import checked_int, random_seed
 from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.clip_reader import AUDIO, PAD, ClipReader
 from headrace.pipeline.stages.components import batch_depth
 from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.stage import Effect, Planning, check_names, named
-from headrace.pipeline.values.column_conversion import values_of
 from headrace.pipeline.values.types import Spec, Specs
 from headrace.pipeline.video import torchcodec_decoder
-from headrace.pipeline.video.decoder import Picture, check_installed
-from headrace.pipeline.video.frames import read_into
-from headrace.pipeline.video.video_block import CurrentBlock, Groups, VideoBlock
-from headrace.pipeline.video.video_file import VideoFile
+from headrace.pipeline.video.decoder import check_installed
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from headrace.pipeline.functions.random_generators import Draws
 
 __all__ = ["Clips", "ClipsMethod", "ManyClips"]
 
-# The component that marks repeated frames.
-_PAD: Final = "is_pad"
-
-
-class ClipReader:
-    """Reads clips from a video.
-
-    Attributes:
-        component: The component that contains the video.
-        num_frames: The number of frames in a clip.
-        every: The distance between neighbouring frames of a clip.
-        count: The number of clips.
-        at: Where clips start.
-        size: The height and width of frames, or None.
-        decoder: The library that decodes: "pyav" or "torchcodec".
-    """
-
-    def __init__(
-        self,
-        component: str,
-        num_frames: int,
-        every: int,
-        count: int,
-        at: "str | float",
-        size: tuple[int, int] | None,
-        decoder: str,
-    ) -> None:
-        self.component = component
-        self.num_frames = num_frames
-        self.every = every
-        self.count = count
-        self.at = at
-        self.size = size
-        self.decoder = decoder
-        self.__qualname__ = repr(component)
-        self._current: Final = CurrentBlock()
-
-    def begin(
-        self,
-        job: engine.Job,
-        specs: Specs,
-        draws: "Draws | None",
-        indexes: engine.IndexFiles | None,
-    ) -> None:
-        """Begins a block of examples, which this thread then reads one by one.
-
-        Args:
-            job: The block.
-            specs: The components of the examples.
-            draws: The random numbers for starts, or None.
-            indexes: The index files to read and write.
-        """
-        self._current.block = block = VideoBlock(self.read, job, indexes)
-        if job.num_rows > 1 and specs[self.component].dtype is str:
-            try:
-                self._expect(block, job, specs, draws)
-            except Exception:
-                # The calls for the examples raise this error again.
-                return
-
-    def _expect(
-        self, block: VideoBlock, job: engine.Job, specs: Specs, draws: "Draws | None"
-    ) -> None:
-        column = job.column(list(specs).index(self.component))
-        paths = list(values_of(column, specs[self.component]))
-        counts = Counter(paths)
-        if len(counts) == len(paths):
-            return
-        generators: Iterable[Generator | None] = repeat(None)
-        if draws is not None:
-            generators = draws.of(job.row_ids())
-        for path, rng in zip(paths, generators, strict=False):
-            if counts[path] > 1:
-                # The call for this example raises the error.
-                with suppress(OpError):
-                    video = block.opened(path)
-                    block.expect(video, self._shown(video, rng)[0])
-
-    def end(self) -> None:
-        """Ends a block of examples."""
-        self._current.block = None
-
-    def read(self, video: VideoFile, clips: list[npt.NDArray[np.int64]]) -> list[Picture]:
-        """Reads clips from a video.
-
-        Args:
-            video: The video.
-            clips: The numbers of the frames of each clip.
-
-        Returns:
-            The clips: uint8, (frames, height, width, 3).
-        """
-        if self.decoder == "torchcodec":
-            return read_into(video, clips, self.size, torchcodec_decoder.decode)
-        return read_into(video, clips, self.size)
-
-    def __call__(self, example: Mapping[str, Any], rng: "Generator | None" = None) -> Any:
-        """Returns the example with its clip instead of the video, or yields it with each clip."""
-        clips = self._clips(example, rng)
-        return next(clips) if self.count == 1 else clips
-
-    def _clips(
-        self, example: Mapping[str, Any], rng: "Generator | None"
-    ) -> Iterator[dict[str, Any]]:
-        block = self._current.block or VideoBlock(self.read)
-        video = block.opened(example[self.component])
-        frames, is_pad = self._shown(video, rng)
-        self._check_memory(video, block.limit_bytes)
-        clips = block.read(video, frames)
-        for clip, is_pad_of_clip in zip(clips, is_pad, strict=True):
-            yield {**example, self.component: clip, _PAD: is_pad_of_clip}
-
-    def _check_memory(self, video: VideoFile, limit_bytes: int | None) -> None:
-        """Checks that a clip fits into the memory that the pipeline may use.
-
-        Raises:
-            ResourceExhaustedError: If it doesn't.
-        """
-        height, width = self.size or video.frame_size
-        num_bytes = self.num_frames * height * width * 3
-        if limit_bytes is not None and num_bytes > limit_bytes:
-            raise ResourceExhaustedError(
-                None,
-                None,
-                f"{video.name}: a clip of {self.num_frames} frames of {height} x {width} pixels "
-                f"needs {num_bytes} bytes, expected at most the {limit_bytes} of memory_bytes. "
-                "Pass size=(height, width) or fewer frames to clips, or raise "
-                "options(memory_bytes=...).",
-            )
-
-    def _shown(
-        self, video: VideoFile, rng: "Generator | None"
-    ) -> tuple[Groups, npt.NDArray[np.bool_]]:
-        """Returns the frames of the clips, and which of them repeat the video's last frame."""
-        frames = self._starts(video, rng)[:, None] + np.arange(self.num_frames) * self.every
-        last = len(video) - 1
-        return np.minimum(frames, last), frames > last
-
-    def _starts(self, video: VideoFile, rng: "Generator | None") -> npt.NDArray[np.int64]:
-        last = max(len(video) - ((self.num_frames - 1) * self.every + 1), 0)
-        if rng is not None:
-            return rng.integers(0, last, self.count, endpoint=True)
-        if isinstance(self.at, str):
-            return np.arange(self.count) * last // max(self.count - 1, 1)
-        return np.array([video.shown_at(self.at)])
+_MAX_RATE: Final = 1_000_000
 
 
 class _ClipWorker:
@@ -231,6 +77,8 @@ class Clips(FunctionStep):
         size: The height and width of frames, or None for the video's.
         seed: The seed for random starts, or None if starts are not random.
         decoder: The library that decodes: "pyav" or "torchcodec".
+        audio: The sample rate of the sound, or None for no sound.
+        audio_channels: The number of channels of the sound, or None for the video's.
         is_seed_given: Whether the user passed the seed.
         num_threads: The number of threads that decode.
         num_processes: 0, because threads decode.
@@ -245,6 +93,8 @@ class Clips(FunctionStep):
     size: tuple[int, int] | None = named(None)
     seed: int | None = named(None)
     decoder: str = named("pyav")
+    audio: int | None = named(None)
+    audio_channels: int | None = named(None)
     is_seed_given: bool = field(default=True, compare=False, repr=False)
     num_threads: int = field(default_factory=num_cores, compare=False, repr=False)
     num_processes: int = field(default=0, compare=False, repr=False)
@@ -268,8 +118,24 @@ class Clips(FunctionStep):
     def function(self) -> ClipReader:  # type: ignore[override]
         """Reads clips from a video."""
         return ClipReader(
-            self.component, self.frames, self.every, self.count, self.at, self.size, self.decoder
+            self.component,
+            self.frames,
+            self.every,
+            self.count,
+            self.at,
+            self.size,
+            self.decoder,
+            self.audio,
+            self.audio_channels,
         )
+
+    @property
+    def _added(self) -> dict[str, Spec]:
+        """The components that clips have besides the frames."""
+        is_pad = {PAD: Spec(np.dtype(np.bool_), (self.frames,))}
+        if self.audio is None:
+            return is_pad
+        return {**is_pad, AUDIO: Spec(np.dtype(np.float32), (None, self.audio_channels))}
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components with frames instead of the video."""
@@ -280,24 +146,24 @@ class Clips(FunctionStep):
                 f"clips: the component {self.component!r} is {spec}, expected the path of a video "
                 "(str) or the contents of a video file (bytes), as from videos(...)."
             )
-        if _PAD in specs:
-            raise ValueError(
-                f"clips: there is already a component {_PAD!r}. Rename it first, for example with "
-                f"rename({{{_PAD!r}: 'was_pad'}})."
-            )
+        for name in self._added:
+            if name in specs:
+                raise ValueError(
+                    f"clips: there is already a component {name!r}. Rename it first, for example "
+                    f"with rename({name}='previous_{name}')."
+                )
         height, width = self.size or (None, None)
         frames = Spec(np.dtype(np.uint8), (self.frames, height, width, 3))
-        is_pad = Spec(np.dtype(np.bool_), (self.frames,))
-        return {**specs, self.component: frames, _PAD: is_pad}
+        return {**specs, self.component: frames, **self._added}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the component names."""
         check_names(self, [self.component], names)
-        return names and (*names, _PAD)
+        return names and (*names, *self._added)
 
     def keeps_component(self, name: str) -> bool:
-        """Returns whether a component is neither the video nor the marker for repeated frames."""
-        return name not in (self.component, _PAD)
+        """Returns whether a component is neither the video nor added."""
+        return name != self.component and name not in self._added
 
     def length_after(self, length: float) -> float:
         """Returns the number of clips."""
@@ -356,6 +222,8 @@ class ClipsMethod(Chain):
         size: tuple[int, int] | None = None,
         seed: int | None = None,
         decoder: Literal["pyav", "torchcodec"] = "pyav",
+        audio: int | None = None,
+        audio_channels: Literal[1, 2] | None = None,
     ) -> Self:
         """Replaces a video with clips: uint8, (frames, height, width, 3), RGB. Requires PyAV.
 
@@ -368,6 +236,16 @@ class ClipsMethod(Chain):
         Each clip becomes an example, and the other components are repeated. The new component
         `is_pad` (bool, (frames,)) marks frames past the end of the video. They repeat its last
         frame. With `skip_errors`, damaged videos are skipped.
+
+        If `audio` is set, the new component `audio` (float32, (samples, channels), full scale is -1
+        to 1) contains the sound of the clip. It starts with the clip's first frame and covers
+        `frames * every` frames: with 16 and 4, it ends when frame 64 after the first one starts.
+        There is silence before the audio track starts and after it ends. Delays, edit lists and
+        the padding of encoders are taken into account. The samples are those of the whole track,
+        decoded and resampled by FFmpeg and then cut. The only exception is noise in AAC after the
+        first minute, which depends on where decoding starts. It is the same each time that a clip
+        is read. If the frame rate of videos is constant and equal, all their clips have the same
+        number of samples. Otherwise, batch them with `padded_batch`.
 
         Videos are MP4 and MOV files (including fragmented ones), Matroska and WebM files with
         H.264, HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4 or JPEG. Other files raise an error.
@@ -397,6 +275,10 @@ class ClipsMethod(Chain):
                 have the same numbers, and their times are compared with the file. Pixel values
                 differ slightly between libraries and between versions of FFmpeg. torchcodec doesn't
                 report damaged frames, and cannot read remote files.
+            audio: The sample rate of the sound in Hz, such as 16000. By default, no sound is read.
+                Videos without an audio track then raise an error. Requires `decoder="pyav"`.
+            audio_channels: The number of channels that the sound is mixed to. By default, it keeps
+                the channels of the file.
 
         Raises:
             ModuleNotFoundError: If PyAV (or torchcodec, with `decoder="torchcodec"`) is not
@@ -410,6 +292,9 @@ class ClipsMethod(Chain):
             >>> pipe = hr.videos("clips/*.mp4").clips("video", frames=8, size=(224, 224), seed=7)
             >>> pipe.spec["video"]
             Spec(uint8, (8, 224, 224, 3))
+            >>> pipe = hr.videos("clips/*.mp4").clips("video", audio=16_000, audio_channels=1)
+            >>> pipe.spec["audio"]
+            Spec(float32, (None, 1))
         """
         if not isinstance(component, str):
             raise TypeError(f"clips: the component is {component!r}, expected its name.")
@@ -426,6 +311,7 @@ class ClipsMethod(Chain):
             raise ValueError(f"clips: seed is {seed}, but at={at!r} draws nothing. Omit the seed.")
         if decoder not in ("pyav", "torchcodec"):
             raise ValueError(f"clips: decoder is {decoder!r}, expected 'pyav' or 'torchcodec'.")
+        rate, channels = _checked_audio(audio, audio_channels, decoder)
         given = seed is not None
         if start == "random":
             seed = random_seed() if seed is None else checked_int("clips", "seed", seed, 0)
@@ -440,6 +326,8 @@ class ClipsMethod(Chain):
                 _checked_size(size),
                 seed,
                 decoder,
+                rate,
+                channels,
                 is_seed_given=given or start != "random",
             )
         )
@@ -458,6 +346,29 @@ def _checked_start(at: object, count: int) -> str | float:
             "count=1, or at='uniform'."
         )
     return float(at)
+
+
+def _checked_audio(
+    audio: int | None, audio_channels: int | None, decoder: str
+) -> tuple[int | None, int | None]:
+    if audio is None:
+        if audio_channels is not None:
+            raise ValueError(
+                f"clips: audio_channels is {audio_channels!r}, but no sound is read. Pass a sample "
+                "rate, such as audio=16000."
+            )
+        return None, None
+    rate = checked_int("clips", "audio", audio, 1)
+    if rate > _MAX_RATE:
+        raise ValueError(f"clips: audio is {rate}, expected a sample rate of at most {_MAX_RATE}.")
+    if audio_channels is not None and audio_channels not in (1, 2):
+        raise ValueError(f"clips: audio_channels is {audio_channels!r}, expected 1 or 2.")
+    if decoder != "pyav":
+        raise ValueError(
+            f"clips: audio is {audio!r}, but decoder={decoder!r} cannot read sound. Use "
+            "decoder='pyav'."
+        )
+    return rate, audio_channels and int(audio_channels)
 
 
 def _checked_size(size: object) -> tuple[int, int] | None:

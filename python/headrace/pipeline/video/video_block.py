@@ -2,24 +2,24 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.core import engine
-from headrace.pipeline.video.decoder import Picture, decoder_bytes
+from headrace.pipeline.video.decoder import decoder_bytes
 from headrace.pipeline.video.video_file import VideoFile, open_video
 
 __all__ = ["CurrentBlock", "Groups", "VideoBlock"]
 
 # The frame numbers in some groups, such as clips. int64, (groups, frames).
 Groups: TypeAlias = "npt.NDArray[np.int64]"
-# Reads groups of frames of a video; see `frames.read_into`.
-Read: TypeAlias = Callable[[VideoFile, list[npt.NDArray[np.int64]]], list[Picture]]
+# What a block reads for each group, such as its frames.
+T = TypeVar("T")
 
 
-class VideoBlock:
+class VideoBlock(Generic[T]):
     """The block of examples that a thread processes. Frames of one file are decoded together.
 
     Args:
@@ -30,7 +30,7 @@ class VideoBlock:
 
     def __init__(
         self,
-        read: Read,
+        read: Callable[[VideoFile, list[npt.NDArray[np.int64]]], list[T]],
         job: engine.Job | None = None,
         indexes: engine.IndexFiles | None = None,
     ) -> None:
@@ -39,12 +39,17 @@ class VideoBlock:
         self._indexes = indexes
         # The groups of each video that several examples use, until they are decoded.
         self._expected: dict[VideoFile, list[Groups]] = {}
-        self._decoded: dict[tuple[VideoFile, bytes], list[list[Picture]]] = {}
+        self._decoded: dict[tuple[VideoFile, bytes], list[list[T]]] = {}
 
     @property
     def limit_bytes(self) -> int | None:
         """The memory limit of the pipeline; None outside of an iteration."""
         return None if self._job is None else self._job.limit_bytes
+
+    def reserve(self, num_bytes: int) -> None:
+        """Counts memory that reading needs, at most, towards the limit of the pipeline."""
+        if self._job is not None:
+            self._job.needs(num_bytes)
 
     def opened(self, video: str | bytes) -> VideoFile:
         """Opens the video of an example."""
@@ -54,10 +59,9 @@ class VideoBlock:
         """Announces the frames of an example."""
         self._expected.setdefault(video, []).append(groups)
 
-    def read(self, video: VideoFile, groups: Groups) -> list[Picture]:
-        """Returns the groups of an example: uint8, (frames, height, width, 3)."""
-        if self._job is not None:
-            self._job.needs(decoder_bytes(video))
+    def read(self, video: VideoFile, groups: Groups) -> list[T]:
+        """Returns the groups of an example."""
+        self.reserve(decoder_bytes(video))
         key = video, groups.tobytes()
         if key not in self._decoded:
             self._decode(video, self._expected.pop(video, []))
@@ -82,7 +86,7 @@ class CurrentBlock(threading.local):
     """The block that a thread processes. There is none in another process."""
 
     def __init__(self) -> None:
-        self.block: VideoBlock | None = None
+        self.block: VideoBlock[Any] | None = None
 
     def __reduce__(self) -> "tuple[type[CurrentBlock], tuple[()]]":
         return CurrentBlock, ()

@@ -5,6 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +25,9 @@ _MOST_OPEN: Final = 64
 # Times of this many time units or less before a frame count as the frame's time, because floats
 # cannot represent most times.
 _ROUNDING: Final = 1e-6
+# A frame rate is constant if all frames are within this time of it, in seconds, because Matroska
+# rounds times to milliseconds.
+_JITTER: Final = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,48 @@ class VideoFile:
     def end(self) -> int:
         """The end of the last frame, in time units."""
         return int(self.times[-1] + self.native.sample_durations()[self.samples[-1]])
+
+    @cached_property
+    def frame_rate(self) -> Fraction | None:
+        """The number of frames per second, or None if it varies.
+
+        Videos at the same standard rate, such as 30 or 30000/1001, have equal frame rates, even if
+        their files round times differently.
+        """
+        timescale, count = self.native.timescale, len(self)
+        seconds = (self.times - self.times[0]) / timescale
+
+        def distance(rate: Fraction) -> float:
+            return float(np.abs(seconds - np.arange(count) / float(rate)).max())
+
+        rates: list[Fraction] = []
+        durations = self.native.sample_durations()[self.samples]
+        if durations[0] > 0 and (durations[:-1] == durations[0]).all():
+            stored = Fraction(timescale, int(durations[0]))
+            rates += [*sorted(_standard_rates(stored), key=lambda rate: abs(rate - stored)), stored]
+        if count > 1 and self.times[-1] > self.times[0]:
+            mean = Fraction((count - 1) * timescale, int(self.times[-1] - self.times[0]))
+            rates += [*sorted(_standard_rates(mean), key=distance), mean]
+        return next((rate for rate in rates if distance(rate) <= _JITTER), None)
+
+    def start_of(self, number: int) -> Fraction:
+        """Returns when a frame starts, in seconds. Frames past the end have the mean duration.
+
+        Raises:
+            InvalidArgumentError: If the frame is past the end, and no duration is known.
+        """
+        timescale, past = self.native.timescale, number - len(self)
+        if past < 0:
+            return Fraction(int(self.times[number]), timescale)
+        mean = Fraction(self.end - int(self.times[0]), len(self))
+        if not mean:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.name}: the video has one frame without a duration, so it is unknown which "
+                "sound belongs to a clip. Skip it.",
+            )
+        return (self.end + past * mean) / timescale
 
     @property
     def frame_size(self) -> tuple[int, int]:
@@ -143,6 +189,12 @@ class VideoFile:
         """Returns the last keyframe before a sample, or 0 if there is none."""
         keyframes = np.flatnonzero(self.native.keyframes()[:sample])
         return int(keyframes[-1]) if len(keyframes) else 0
+
+
+def _standard_rates(mean: Fraction) -> list[Fraction]:
+    """Returns the standard frame rates that are nearest to a rate."""
+    whole, times_1001 = max(round(mean), 1), max(round(mean * 1001 / 1000), 1)
+    return [Fraction(whole), Fraction(times_1001 * 1000, 1001)]
 
 
 def damaged_frame(video: VideoFile, sample: int, reason: object) -> DataLossError:
