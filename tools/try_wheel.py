@@ -43,7 +43,8 @@ def main() -> None:
     """Reads each format, exits with blocked threads, and connects to a missing server."""
     os.environ["HEADRACE_STORAGE_RETRIES"] = "0"
     package = Path(hr.__file__).parent
-    assert "site-packages" in str(package), f"{package} is no installed package"
+    source = Path(__file__).parents[1] / "python"
+    assert source not in package.parents, f"{package} is not an installed package"
     if "--without-licences" not in sys.argv:
         names = [path.name for path in files("headrace") or []]
         assert "LINKED.txt" in names, names
