@@ -290,8 +290,39 @@ def test_sounds_play_at_their_own_rate(rates, expected):
 def test_long_sounds_are_truncated():
     html = html_of(waveform=np.zeros((30 * 4000, 2), np.int16), rate=4000)
     rate, num_channels, samples = samples_in(html)
-    assert (rate, num_channels, len(samples)) == (4000, 2, 10 * 4000 * 2)
-    assert "the first 10 s" in html
+    assert (rate, num_channels, len(samples)) == (4000, 1, 5 * 4000)
+    assert "30.00 s, 4,000 Hz, the first 5 s, played in mono at 4,000 Hz" in html
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_sounds_in_stereo_at_a_high_rate_are_small(dtype):
+    left = np.sin(np.arange(48_000 * 10) / 48_000 * 2 * np.pi * 440) / 2
+    sound = np.stack([left, 0 * left], axis=1) * (32767 if dtype == np.int16 else 1)
+    html = html_of(audio=sound.astype(dtype), sample_rate=48_000)
+    rate, num_channels, samples = samples_in(html)
+    assert (rate, num_channels, len(samples)) == (16_000, 1, 80_000)
+    middle = slice(100, -100)
+    np.testing.assert_allclose(
+        samples[middle] / 32767, left[: 5 * 48_000 : 3][middle] / 2, atol=1e-3
+    )
+    assert "10.00 s, 48,000 Hz, the first 5 s, played in mono at 16,000 Hz" in html
+    assert len(html) < 250_000
+
+
+@pytest.mark.parametrize("rate", [44_100, 1_000_000, 2_000_000])
+def test_sounds_of_any_rate_have_a_player(rate):
+    sound = np.ones(100, np.float32)
+    assert samples_in(html_of(audio=sound, sample_rate=rate))[0] == 16_000
+
+
+def test_large_sound_files_are_shortened():
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setparams((2, 2, 44_100, 0, "NONE", ""))
+        writer.writeframes(bytes(4 * 44_100 * 8))
+    html = html_of(data=file.getvalue())
+    assert len(samples_in(html)[2]) == 80_000
+    assert "the first 5 s" in html
 
 
 def test_sound_files_are_shown_as_a_player():

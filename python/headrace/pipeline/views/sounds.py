@@ -15,10 +15,11 @@ from headrace.pipeline.views.pictures import data_url
 
 __all__ = ["Sound", "player", "sound_in", "sound_of"]
 
-# A player embeds at most this many seconds of audio, in a file of at most this many bytes.
-_MOST_SECONDS: Final = 10
-_MOST_FILE_BYTES: Final = 256 << 10
-_DECODED_RATE: Final = 16_000
+# A player contains at most this many seconds, in mono, with at most this many samples per second.
+_MOST_SECONDS: Final = 5
+_MOST_RATE: Final = 16_000
+# Larger sound files are decoded and shortened in the same way.
+_MOST_FILE_BYTES: Final = 2 * _MOST_SECONDS * _MOST_RATE
 
 
 class Sound(NamedTuple):
@@ -37,7 +38,12 @@ class Sound(NamedTuple):
 
 @native
 def _decode(example: dict[str, Any]) -> dict[str, Any]:
-    return {"samples": ops.decode_audio(example["data"], sample_rate=_DECODED_RATE)}
+    return {"samples": ops.decode_audio(example["data"], sample_rate=_MOST_RATE)}
+
+
+@native
+def _resample(example: dict[str, Any]) -> dict[str, Any]:
+    return {"samples": ops.resample(example["samples"], example["rate"], _MOST_RATE)}
 
 
 def sound_in(data: bytes) -> Sound | str | None:
@@ -55,7 +61,7 @@ def sound_in(data: bytes) -> Sound | str | None:
         samples = np.asarray(_decode({"data": data})["samples"])
     except OpError as error:
         return error.message
-    return sound_of(samples, _DECODED_RATE)
+    return sound_of(samples, _MOST_RATE)
 
 
 def _media_type(data: bytes) -> str | None:
@@ -68,25 +74,40 @@ def _media_type(data: bytes) -> str | None:
 
 
 def sound_of(samples: npt.NDArray[Any], rate: int) -> Sound:
-    """Returns samples as a 16-bit WAV file.
+    """Returns samples as a small WAV file with 16 bits.
 
     Args:
         samples: int16, or floats from -1 to 1; (samples,) or (samples, channels). Other integers
             are not supported.
         rate: The number of samples per second.
     """
-    seconds = len(samples) / rate
+    seconds, num_channels = len(samples) / rate, 1 if samples.ndim == 1 else samples.shape[1]
     kept = samples[: _MOST_SECONDS * rate]
-    if kept.dtype != np.int16:
-        scaled = np.clip(np.nan_to_num(kept.astype(np.float64)), -1, 1) * 32767
-        kept = np.rint(scaled).astype(np.int16)
+    is_reduced = num_channels > 1 or rate > _MOST_RATE
+    if kept.dtype != np.int16 or is_reduced:
+        floats = kept / np.float32(1 << 15) if kept.dtype == np.int16 else np.nan_to_num(kept)
+        floats = np.clip(floats, -1, 1).astype(np.float32).reshape(-1, num_channels).mean(1)
+        kept = np.rint(_slowed(floats, rate) * 32767).astype(np.int16)
     file = BytesIO()
     with wave.open(file, "wb") as writer:
-        num_channels = 1 if kept.ndim == 1 else kept.shape[1]
-        writer.setparams((num_channels, 2, rate, 0, "NONE", ""))
+        writer.setparams((1, 2, min(rate, _MOST_RATE), 0, "NONE", ""))
         writer.writeframes(kept.astype("<i2").tobytes())
-    cut = f", the first {_MOST_SECONDS} s" if seconds > _MOST_SECONDS else ""
-    return Sound(file.getvalue(), "audio/wav", f"{seconds:.2f} s, {rate:,} Hz{cut}")
+    notes = [f"{seconds:.2f} s", f"{rate:,} Hz"]
+    if seconds > _MOST_SECONDS:
+        notes.append(f"the first {_MOST_SECONDS} s")
+    if is_reduced:
+        notes.append(f"played in mono at {min(rate, _MOST_RATE):,} Hz")
+    return Sound(file.getvalue(), "audio/wav", ", ".join(notes))
+
+
+def _slowed(samples: npt.NDArray[np.float32], rate: int) -> npt.NDArray[np.float32]:
+    """Reduces the rate of samples to at most 16,000 Hz."""
+    if rate <= _MOST_RATE:
+        return samples
+    # `resample` supports up to 1 MHz.
+    step = -(-rate // 1_000_000)
+    example = {"samples": samples[::step], "rate": np.int32(rate // step)}
+    return np.clip(np.asarray(_resample(example)["samples"]), -1, 1)
 
 
 def player(sound: Sound) -> Html:
