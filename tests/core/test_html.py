@@ -67,3 +67,12 @@ def test_histogram_shows_every_nonzero_count():
 )
 def test_sizes_have_units(number, text):
     assert num_bytes(number) == text
+
+
+def test_style_wins_over_the_style_of_notebooks():
+    style = re.search("<style>(.*?)</style>", fragment())[1]
+    selectors = re.findall(r"(?:^|\})([^{]*)\{", style)
+    assert len(selectors) > 10
+    # JupyterLab's strongest rule for a table has three classes.
+    for selector in (one for several in selectors for one in several.split(",.")):
+        assert selector.count("headrace") >= 4, selector
