@@ -12,7 +12,9 @@ __all__ = ["check_no_model_parallel_mesh", "is_mesh", "mesh_rank"]
 
 # A dimension with one of these names, or a name that begins with "shard", is a data dimension: its
 # ranks see different data.
-_DATA_DIMENSIONS: Final = frozenset({"dp", "data", "batch", "replicate", "fsdp"})
+_DATA_DIMENSIONS: Final = frozenset(
+    {"dp", "data", "batch", "replicate", "fsdp", "dp_replicate", "dp_shard"}
+)
 
 
 def is_mesh(value: object) -> bool:
@@ -73,12 +75,18 @@ def check_no_model_parallel_mesh(where: str) -> None:
     if not others:
         return
     data = [name for name in names if name and _is_data_dimension(name)]
-    remedy = f"mesh[{data[0]!r}]" if data else "mesh[NAME], with the name of the data dimension"
+    remedy = _data_part(data) if data else "mesh[NAME], with the name of the data dimension"
     raise ValueError(
         f"{where}: processes along the mesh dimension {others[0]!r} need the same data, so the "
         f"rank of the process does not select its data. Pass the data dimension: "
         f"{where}({remedy})."
     )
+
+
+def _data_part(names: Sequence[str]) -> str:
+    """Returns the code for the part of a mesh with all data dimensions, as one dimension."""
+    part = f"mesh[{', '.join(map(repr, names))}]"
+    return part if len(names) == 1 else f"{part}._flatten()"
 
 
 def _is_data_dimension(name: str) -> bool:
@@ -114,10 +122,10 @@ def _of_device_mesh(where: str, mesh: Any) -> ProcessRank:
         dimensions = (
             f"the dimensions {', '.join(map(repr, names))}" if names else f"{mesh.ndim} dimensions"
         )
-        data = next(filter(_is_data_dimension, names), "dp")
+        data = list(filter(_is_data_dimension, names)) or ["dp"]
         raise ValueError(
             f"{where}: the mesh has {dimensions}, expected one. Pass the data dimension: "
-            f"{where}(mesh[{data!r}])."
+            f"{where}({_data_part(data)})."
         )
     coordinate: Sequence[int] | None = mesh.get_coordinate()
     if coordinate is None:
