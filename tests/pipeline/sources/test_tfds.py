@@ -608,6 +608,11 @@ def test_arguments_of_the_wrong_type_are_rejected(toy, arguments, message):
         hr.tfds(**{"path": toy, "split": "train", **arguments})
 
 
+def test_windows_of_a_slice_are_an_error_with_a_remedy(robot):
+    with pytest.raises(ValueError, match="'train.:50%.' of a split.*whole split, 'train',.*by='ep"):
+        hr.tfds(robot, "train[:50%]", steps=True).windows(2, within="episode_id")
+
+
 def test_windows_and_parts_consist_of_whole_episodes(robot):
     steps = hr.tfds(robot, steps=True).select("reward", "episode_id")
     rewards = {}
