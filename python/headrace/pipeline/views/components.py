@@ -351,8 +351,8 @@ def _shares(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """
     if values.dtype.kind in "iu":
         # Differences of any integers fit into 64 bits without a sign.
-        numbers = values.astype(np.uint64)
-        distances = (numbers - numbers[values.argmin()]).astype(np.float64)
+        positions = values.astype(np.uint64)
+        distances = (positions - positions[values.argmin()]).astype(np.float64)
     else:
         numbers = values.astype(np.float64)
         # The distance between the largest floats would be infinite.

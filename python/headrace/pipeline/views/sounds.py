@@ -107,7 +107,8 @@ def _slowed(samples: npt.NDArray[np.float32], rate: int) -> npt.NDArray[np.float
     # `resample` supports up to 1 MHz.
     step = -(-rate // 1_000_000)
     example = {"samples": samples[::step], "rate": np.int32(rate // step)}
-    return np.clip(np.asarray(_resample(example)["samples"]), -1, 1)
+    slowed: npt.NDArray[np.float32] = np.clip(np.asarray(_resample(example)["samples"]), -1, 1)
+    return slowed
 
 
 def player(sound: Sound) -> Html:
