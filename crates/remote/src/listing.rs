@@ -2,6 +2,7 @@
 
 use crate::entry::Entry;
 use crate::failure::failed;
+use crate::http::keys::unescaped;
 use crate::http::pages::counted;
 use crate::hub;
 use crate::runtime;
@@ -74,17 +75,19 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
             let (store, path) = find_directory(&url)?;
             let failed = |error| failed(&error).named(&without_passwords(&url));
             let root = root(&url);
-            let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
+            let of = |meta: &ObjectMeta| entry(url_in(root, &meta.location), meta);
             let mut entries: Vec<_> = if is_deep {
                 let listed = store.list(Some(&path)).try_collect().await.map_err(failed)?;
                 without_markers(&*store, &path, listed).await.map_err(failed)?.iter().map(of).collect()
             } else {
                 let mut listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
                 // The marker of the directory itself.
-                listed.objects.retain(|meta| meta.location != path);
-                let directories = listed.common_prefixes.iter().map(|path| {
-                    let url = format!("{root}/{path}");
-                    Entry { url, len: 0, modified_ns: 0, is_directory: true }
+                listed.objects.retain(|meta| meta.location != path && !is_odd_marker(meta));
+                let directories = listed.common_prefixes.iter().map(|path| Entry {
+                    url: url_in(root, path),
+                    len: 0,
+                    modified_ns: 0,
+                    is_directory: true,
                 });
                 listed.objects.iter().map(of).chain(directories).collect()
             };
@@ -103,7 +106,7 @@ async fn without_markers(
     directory: &Path,
     mut listed: Vec<ObjectMeta>,
 ) -> object_store::Result<Vec<ObjectMeta>> {
-    listed.retain(|meta| meta.location != *directory);
+    listed.retain(|meta| meta.location != *directory && !is_odd_marker(meta));
     listed.sort_by(|one, other| one.location.cmp(&other.location));
     let is_twice: Vec<_> = listed
         .iter()
@@ -114,7 +117,7 @@ async fn without_markers(
         if is_twice {
             return Ok(None);
         }
-        if meta.size > 0 {
+        if meta.size > 0 || unescaped(&meta.location).is_some() {
             return Ok(Some(meta));
         }
         match store.head(&meta.location).await {
@@ -124,6 +127,20 @@ async fn without_markers(
     });
     let files: Vec<_> = stream::iter(looks).buffered(MAX_REQUESTS).try_collect().await?;
     Ok(files.into_iter().flatten().collect())
+}
+
+/// Returns true if the object is a directory marker whose key is not a path, such as `a//`.
+fn is_odd_marker(meta: &ObjectMeta) -> bool {
+    meta.size == 0 && unescaped(&meta.location).is_some_and(|key| key.ends_with('/'))
+}
+
+/// Returns the URL of an object or a directory. If its key is not a path, using the URL fails with
+/// an error that names the key.
+fn url_in(root: &str, location: &Path) -> String {
+    match unescaped(location) {
+        Some(key) => format!("{root}/{key}"),
+        None => format!("{root}/{location}"),
+    }
 }
 
 fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {

@@ -80,9 +80,14 @@ fn split(text: &str) -> (&str, &str) {
 fn path_of_key(key: &str) -> Result<Path> {
     let key = key.strip_suffix('/').unwrap_or(key);
     if key.starts_with('/') || key.ends_with('/') {
-        return Err(invalid(&format!("'{key}' has an empty part (two slashes in a row)")));
+        return Err(unusable(&format!("'{key}' has an empty part (two slashes in a row)")));
     }
-    Path::parse(key).map_err(|error| invalid(&error.to_string()))
+    Path::parse(key).map_err(|error| unusable(&error.to_string()))
+}
+
+/// The error for a key that storages allow, but that cannot be requested.
+fn unusable(why: &str) -> Error {
+    invalid(why).with_remedy("If the bucket has an object with this name, rename it.")
 }
 
 /// Returns the storage with this key, creating it if necessary.

@@ -1,7 +1,11 @@
-"""Keys with any characters, and directories with marker objects, tested with moto."""
+"""Keys with any characters, and directories with marker objects."""
 
+import io
 import random
+import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
@@ -75,6 +79,58 @@ def test_invalid_keys_are_rejected(s3, bucket, key):
     put(s3, bucket, "a", "a/b")
     with pytest.raises(errors.InvalidArgumentError, match="not the URL of a file"):
         texts(f"{bucket}/{key}")
+
+
+@pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
+@pytest.mark.parametrize("key", ["n//a", "n/a//b", "n/a//", "n//", "n/c/a&b//c", "n/a/b/../c"])
+@pytest.mark.parametrize("data", [b"odd", b""])
+def test_key_that_is_no_path_does_not_hide_other_files(server, root, key, data):
+    for other in ("n/a/b", "n/c"):
+        server.files[f"bucket/{other}"] = other.encode()
+    server.files[f"bucket/{key}"] = data
+    assert texts(f"{root}/n/*") == texts(f"{root}/n") == ["n/c"]
+    assert texts(f"{root}/n/?") == ["n/c"]
+    assert texts(f"{root}/n/a") == ["n/a/b"]
+    assert texts(f"{root}/n/*/b") == ["n/a/b"]
+    assert storage.is_directory(f"{root}/n")
+    listed = [entry.path for entry in storage.files_below(f"{root}/n")]
+    is_marker = not data and key.endswith("/")
+    assert sorted(listed) == sorted(
+        f"{root}/{one}" for one in ("n/a/b", "n/c", *([] if is_marker else [key]))
+    )
+    if is_marker or "/." in key:  # `**` matches no hidden names
+        assert sorted(texts(f"{root}/n/**")) == ["n/a/b", "n/c"]
+        return
+    with pytest.raises(errors.InvalidArgumentError, match=re.escape(key)) as caught:
+        texts(f"{root}/n/**")
+    assert "If the bucket has an object with this name, rename it" in caught.value.message
+
+
+@pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
+def test_key_that_begins_with_a_slash_is_not_read_as_another_file(server, root):
+    server.files |= {"bucket/a": b"right", "bucket//a": b"wrong"}
+    assert texts(f"{root}/*") == ["right"]
+    with pytest.raises(errors.InvalidArgumentError, match=r"'/a' has an empty part"):
+        texts(f"{root}/**")
+
+
+@pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
+def test_directory_with_an_empty_name_is_no_partition(server, root):
+    table = io.BytesIO()
+    pq.write_table(pa.table({"x": [1]}), table)
+    server.files["bucket/t/year=2020/a.parquet"] = table.getvalue()
+    server.files["bucket/t/year=2020//a.parquet"] = b"not read"
+    [row] = hr.parquet(f"{root}/t")
+    assert (row["x"], row["year"]) == (1, 2020)
+
+
+def test_key_with_two_slashes_in_moto_does_not_hide_other_files(s3, bucket):
+    put(s3, bucket, "n/a//b", "n/c", "n/a/b")
+    assert texts(f"{bucket}/n/*/b") == ["n/a/b"]
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"n/a//b.*If the bucket has an object with"
+    ):
+        texts(f"{bucket}/n/**")
 
 
 def test_keys_are_written_copied_and_removed_unchanged(s3, bucket):

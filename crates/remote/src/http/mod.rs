@@ -7,6 +7,7 @@
 pub mod answers;
 pub mod fault;
 mod first_byte;
+pub mod keys;
 pub mod pages;
 pub mod redirects;
 pub mod settings;
@@ -94,10 +95,12 @@ impl HttpService for Service {
             let url = request.uri().clone();
             pages::begin()?;
             let answer = execute(&self.client, request).await?;
-            if answer.status().is_success() {
+            let is_page = answer.status().is_success() && pages::is_listing();
+            if is_page {
                 pages::note(&url)?;
             }
-            bounded(answer, subject).await
+            let answer = bounded(answer, subject).await?;
+            if is_page { keys::escaped(answer).await } else { Ok(answer) }
         })
     }
 }

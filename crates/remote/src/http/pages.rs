@@ -38,6 +38,11 @@ pub async fn counted<T>(listing: impl Future<Output = T>) -> T {
     LISTING.scope(Pages::default(), listing).await
 }
 
+/// Returns true if a listing made the current request.
+pub fn is_listing() -> bool {
+    LISTING.try_with(|_| ()).is_ok()
+}
+
 /// Records that a page is requested. Fails if there seem to be endless pages.
 pub fn begin() -> Result<(), Fault> {
     within(|pages| pages.count.set(pages.count.get() + 1))

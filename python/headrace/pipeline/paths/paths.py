@@ -180,7 +180,7 @@ def _remote_files_in(url: str, has_partitions: bool) -> list[str]:
         entry.path for entry in inside if not entry.is_directory and _is_data(_name(entry.path))
     ]
     for entry in inside if has_partitions else ():
-        if entry.is_directory and is_partition(_name(entry.path.rstrip("/"))):
+        if entry.is_directory and is_partition(_name(entry.path.removesuffix("/"))):
             files += _remote_files_in(entry.path, has_partitions)
     return files
 
