@@ -213,6 +213,53 @@ def test_lone_surrogate_is_read_as_bytes_or_json(tmp_path, half):
         list(hp.json_lines(path, {"a": str}))
 
 
+@pytest.mark.parametrize("half", HALVES)
+def test_lone_surrogates_in_lists_are_read_as_bytes(tmp_path, half):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"l": ["{half}", "é"], "m": [["x"], ["{half}"]], "n": NaN}}\n')
+    expected = json.loads(f'"{half}"').encode("utf-8", "surrogatepass")
+    columns = {"l": hp.Ragged(bytes), "m": hp.Ragged(bytes, ndim=2), "n": float}
+    [row] = hp.json_lines(path, columns)
+    assert row["l"].tolist() == [expected, "é".encode()]
+    assert [part.tolist() for part in row["m"]] == [[b"x"], [expected]]
+    with pytest.raises(errors.InvalidArgumentError, match=r"half of a surrogate pair .*as bytes"):
+        list(hp.json_lines(path, {"l": hp.Ragged(str)}))
+    with pytest.raises(errors.InvalidArgumentError, match="'n' is NaN, expected bytes"):
+        list(hp.json_lines(path, {"l": hp.Ragged(bytes), "n": bytes}))
+
+
+def test_columns_are_inferred_despite_lone_surrogates_in_json(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"o": {"k": "\\ud83d"}, "l": ["\\ud83d"], "n": 1}\n')
+    with pytest.raises(errors.InvalidArgumentError, match="line 1: half of a surrogate pair"):
+        list(hp.json_lines(path))
+    for kind, expected in ((hp.Ragged(bytes), [b"\xed\xa0\xbd"]), (hp.Json, ["\ud83d"])):
+        [row] = hp.json_lines(path, dtypes={"l": kind})
+        assert (row["o"], list(row["l"]), row["n"]) == ({"k": "\ud83d"}, expected, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"a": 1e400}', "number out of range at column 11, expected a JSON object in each line"),
+        (b'{"n": 1, "a": ["\\ud83d"]}', r"half of a surrogate pair at column \d+.*hr.Json"),
+        (b'{"a": "\xff"}', "invalid unicode code point at column"),
+        (b"hello", "expected value at column 1, expected a JSON object in each line: hello"),
+        (
+            b"[1]",
+            "invalid type: sequence.*expected a JSON object in each line.*headrace.json_array",
+        ),
+    ],
+)
+def test_error_of_the_first_line_is_raised_if_no_columns_can_be_inferred(tmp_path, line, message):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n" + line + b"\n")
+    with pytest.raises(errors.InvalidArgumentError, match=rf"a\.jsonl: line 2: {message}"):
+        hp.json_lines(path).spec  # noqa: B018
+    path.write_bytes(line + b'\n{"a": 1}\n')
+    assert hp.json_lines(path).spec["a"].dtype == np.int64
+
+
 def test_types_of_some_keys_can_be_set(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1, "b": 18446744073709551617, "c": 2}\n{"a": 3, "b": "x", "c": null}\n')

@@ -4,13 +4,14 @@ use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
 use crate::budget::Budget;
 use crate::records::{Format, RecordPosition};
-use crate::stages::json::ONE_ARRAY;
 use crate::stages::json::constants::{constant, long_integer, replaced};
+use crate::stages::json::{is_about_half, syntax};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::text::written::is_given_back;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,24 +42,28 @@ pub fn infer_json(
     let block = format.open(file, RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0))?;
     let Some(block) = block else { return Ok(None) };
     let mut keys: Vec<Key> = Vec::new();
-    let mut is_array = false;
+    let mut first_invalid = None;
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
-            is_array |= row == 0 && text.trim_ascii_start().starts_with(b"[");
-            // Invalid lines are reported when they are read.
-            let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
-            for (key, value) in pairs {
-                if typed.contains(&key) {
-                    if keys.iter().all(|other| other.name != key) {
-                        keys.push(Key { name: key, kind: Some(Kind::Nested) });
-                    }
+            let failed = |text: String| {
+                let position =
+                    block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
+                Error::invalid_argument(format!("{position}{text}"))
+            };
+            let pairs = match pairs_of(text, typed) {
+                Ok(pairs) => pairs,
+                // Invalid lines are reported when they are read, if there are columns to read.
+                Err(error) => {
+                    first_invalid.get_or_insert_with(|| failed(syntax(&error, text, !format.is_of_lines())));
                     continue;
                 }
-                see(&mut keys, key, &value, text).map_err(|text| {
-                    let position =
-                        block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
-                    Error::invalid_argument(format!("{position}{text}"))
-                })?;
+            };
+            for (key, value) in pairs {
+                match value {
+                    Some(value) => see(&mut keys, key, &value, text).map_err(failed)?,
+                    None if keys.iter().any(|other| other.name == key) => {}
+                    None => keys.push(Key { name: key, kind: Some(Kind::Nested) }),
+                }
             }
         }
     }
@@ -70,11 +75,26 @@ pub fn infer_json(
     if !columns.is_empty() {
         return Ok(Some(columns));
     }
-    let remedy = match format.is_of_lines() && is_array {
-        true => ONE_ARRAY,
-        false => "Pass columns={...}.",
+    Err(first_invalid.unwrap_or_else(|| {
+        Error::invalid_argument(format!(
+            "{name}: the file has no objects to infer the columns from. Pass columns={{...}}."
+        ))
+    }))
+}
+
+/// Returns the keys of an object with their values, or `None` for the value of a key in `typed`.
+fn pairs_of(text: &[u8], typed: &[String]) -> serde_json::Result<Vec<(String, Option<Value>)>> {
+    let replaced = replaced(text);
+    let Object(pairs) = serde_json::from_slice(&replaced)?;
+    let value_of = |(key, raw): (String, &RawValue)| match serde_json::from_str(raw.get()) {
+        _ if typed.contains(&key) => Ok((key, None)),
+        // JSON keeps halves of surrogate pairs, and any object is read as JSON.
+        Err(error) if raw.get().starts_with('{') && is_about_half(&error) => Ok((key, Some(Value::Object(Map::new())))),
+        value => value.map(|value| (key, Some(value))),
     };
-    Err(Error::invalid_argument(format!("{name}: the file has no objects to infer the columns from. {remedy}")))
+    let values = pairs.into_iter().map(value_of).collect::<serde_json::Result<_>>();
+    // The whole line is parsed again for an error with the position in it.
+    values.map_err(|error| serde_json::from_slice::<Value>(&replaced).err().unwrap_or(error))
 }
 
 /// A key of some objects.
@@ -264,9 +284,9 @@ impl Kind {
 }
 
 /// An object that preserves the order of its keys.
-struct Object(Vec<(String, Value)>);
+struct Object<'text>(Vec<(String, &'text RawValue)>);
 
-impl<'de> Deserialize<'de> for Object {
+impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
         json.deserialize_map(Pairs)
     }
@@ -275,13 +295,13 @@ impl<'de> Deserialize<'de> for Object {
 struct Pairs;
 
 impl<'de> Visitor<'de> for Pairs {
-    type Value = Object;
+    type Value = Object<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Object, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Object<'de>, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);

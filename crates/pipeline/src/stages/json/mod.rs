@@ -82,7 +82,9 @@ impl JsonFields {
         let mut json = serde_json::Deserializer::from_slice(&replaced);
         let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
         let misfit = state.misfit.take();
-        parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| self.syntax(&error, text)))?;
+        parsed
+            .and_then(|()| json.end())
+            .map_err(|error| misfit.unwrap_or_else(|| syntax(&error, text, self.is_array)))?;
         for ((component, column), seen) in self.components.iter().zip(columns).zip(seen) {
             if column.len() > row {
                 *seen = true;
@@ -97,30 +99,37 @@ impl JsonFields {
         }
         Ok(())
     }
+}
 
-    /// The error for a text that is not valid JSON or not an object.
-    #[cold]
-    fn syntax(&self, error: &serde_json::Error, text: &[u8]) -> String {
-        let words = error.to_string();
-        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
-        let position = match error.line() {
-            0 | 1 => format!("column {}", error.column()),
-            line => format!("line {line}, column {} of the record", error.column()),
-        };
-        let text_shown = excerpt(text);
-        if words.contains("surrogate") || words.contains("hex escape") {
-            return format!(
-                "half of a surrogate pair at {position}, expected text: {text_shown}. Read the key as bytes or as \
-                 hr.Json, which keep it, or correct it."
-            );
-        }
-        let remedy = match !self.is_array && text.trim_ascii_start().starts_with(b"[") {
-            true => ONE_ARRAY,
-            false => "Correct it.",
-        };
-        let each = if self.is_array { "" } else { " in each line" };
-        format!("{words} at {position}, expected a JSON object{each}: {text_shown}. {remedy}")
+/// Returns true if the error is about half a surrogate pair in a string.
+fn is_about_half(error: &serde_json::Error) -> bool {
+    let words = error.to_string();
+    words.contains("surrogate") || words.contains("hex escape")
+}
+
+/// The error for a text that is not valid JSON or not an object. `is_array` is true if it is an
+/// element of an array rather than a line.
+#[cold]
+fn syntax(error: &serde_json::Error, text: &[u8], is_array: bool) -> String {
+    let words = error.to_string();
+    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    let position = match error.line() {
+        0 | 1 => format!("column {}", error.column()),
+        line => format!("line {line}, column {} of the record", error.column()),
+    };
+    let text_shown = excerpt(text);
+    if is_about_half(error) {
+        return format!(
+            "half of a surrogate pair at {position}, expected text: {text_shown}. Read the key as bytes or as \
+             hr.Json, which keep it, or correct it."
+        );
     }
+    let remedy = match !is_array && text.trim_ascii_start().starts_with(b"[") {
+        true => ONE_ARRAY,
+        false => "Correct it.",
+    };
+    let each = if is_array { "" } else { " in each line" };
+    format!("{words} at {position}, expected a JSON object{each}: {text_shown}. {remedy}")
 }
 
 /// Lists the keys of a line, and of nested objects, as component names.

@@ -53,9 +53,11 @@ pub struct State<'a> {
 }
 
 impl State<'_> {
-    /// Returns true if the line may contain half a surrogate pair, which is not valid text.
-    fn has_halves(&self) -> bool {
-        memmem::find(self.text, br"\ud").is_some() || memmem::find(self.text, br"\uD").is_some()
+    /// Returns true if the strings of a component may contain half a surrogate pair, which bytes
+    /// keep, although it is not valid text.
+    fn may_have_halves(&self, component: &Component) -> bool {
+        let is_bytes = component.form == Form::Plain && component.dtype == DType::String;
+        is_bytes && [br"\ud", br"\uD"].iter().any(|half| memmem::find(self.text, *half).is_some())
     }
 
     #[cold]
@@ -189,6 +191,15 @@ macro_rules! visit_single_values {
             }
         }
 
+        /// Visits a string with halves of surrogate pairs, each encoded in the three bytes that
+        /// UTF-8 would use for it.
+        fn visit_bytes<E: serde::de::Error>(self, value: &[u8]) -> Taken<E> {
+            match std::str::from_utf8(value) {
+                Ok(text) => self.visit_str(text),
+                Err(_) => self.one(Unexpected::Bytes(value), |column| column.push_bytes(value)),
+            }
+        }
+
         fn visit_str<E: serde::de::Error>(self, value: &str) -> Taken<E> {
             match constant(value).filter(|_| self.state.has_constants) {
                 Some((word, number)) => self.one(Unexpected::Other(word), |column| column.push_float(number)),
@@ -228,17 +239,11 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
         let component = &self.state.components[self.component];
-        let may_be_halves =
-            component.form == Form::Plain && component.dtype == DType::String && self.state.has_halves();
-        if component.form != Form::Json && !(may_be_halves && !component.is_list() && component.shape.is_empty()) {
-            return json.deserialize_any(self);
+        if component.form != Form::Json {
+            let is_single = !component.is_list() && component.shape.is_empty();
+            return visit(json, is_single && self.state.may_have_halves(component), self);
         }
         let text = <&RawValue>::deserialize(json)?.get();
-        if component.form != Form::Json {
-            let mut json = serde_json::Deserializer::from_str(text);
-            let taken = if text.starts_with('"') { json.deserialize_bytes(self) } else { json.deserialize_any(self) };
-            return taken.map_err(D::Error::custom);
-        }
         let is_filled = component.default.is_some() || component.has_mask;
         if text == "null" && is_filled {
             return Ok(());
@@ -256,6 +261,20 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
     }
 }
 
+/// Visits a value. `may_have_halves` is true if it may be a string with half a surrogate pair.
+fn visit<'de, D: Deserializer<'de>, V>(json: D, may_have_halves: bool, visitor: V) -> Taken<D::Error>
+where
+    V: for<'text> Visitor<'text, Value = ()>,
+{
+    if !may_have_halves {
+        return json.deserialize_any(visitor);
+    }
+    let text = <&RawValue>::deserialize(json)?.get();
+    let mut json = serde_json::Deserializer::from_str(text);
+    let taken = if text.starts_with('"') { json.deserialize_bytes(visitor) } else { json.deserialize_any(visitor) };
+    taken.map_err(D::Error::custom)
+}
+
 impl<'de> Visitor<'de> for Value<'_, '_> {
     type Value = ();
 
@@ -268,12 +287,6 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
     }
 
     visit_single_values!();
-
-    /// Visits a string with halves of surrogate pairs, each encoded in the three bytes that UTF-8
-    /// would use for it.
-    fn visit_bytes<E: serde::de::Error>(self, value: &[u8]) -> Taken<E> {
-        self.one(Unexpected::Bytes(value), |column| column.push_bytes(value))
-    }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
         let Self { component, state } = self;
@@ -325,7 +338,10 @@ impl<'de> DeserializeSeed<'de> for Element<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
-        json.deserialize_any(self)
+        let component = &self.state.components[self.component];
+        let is_deepest = self.depth == component.num_lists.max(component.shape.len());
+        let may_have_halves = is_deepest && self.state.may_have_halves(component);
+        visit(json, may_have_halves, self)
     }
 }
 
