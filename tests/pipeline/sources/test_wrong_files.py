@@ -1,5 +1,8 @@
 """Files passed to the wrong source: the error names their format, and no data is read."""
 
+import io
+import tarfile
+
 import numpy as np
 import pytest
 
@@ -135,6 +138,43 @@ def test_parquet_errors_name_the_actual_format(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
         list(hr.parquet(path))
+
+
+BINARY_SOURCES = [hr.webdataset, hr.tfrecords, hr.parquet, hr.arrow]
+TEXTS = [
+    (b'{"a": 1}\n', r"is JSON.* read it with headrace\.json_lines"),
+    (b'[{"a": 1}]', r"is a JSON array.* Read it with headrace\.json_array"),
+    (b"a,b\n1,2\n", r"is text.* Read it with headrace\.csv"),
+]
+
+
+@pytest.mark.parametrize("source", BINARY_SOURCES)
+@pytest.mark.parametrize(("data", "message"), TEXTS)
+@pytest.mark.parametrize("count", [1, 1000])
+def test_error_of_a_binary_source_names_the_kind_of_a_text(path, source, data, message, count):
+    path.write_bytes(data * count)
+    with pytest.raises(errors.OpError, match=message) as caught:
+        list(source(path))
+    assert "copy it again" not in caught.value.message
+
+
+@pytest.mark.parametrize("source", BINARY_SOURCES)
+@pytest.mark.parametrize("data", [b"hello", bytes(range(1, 11)), bytes(range(1, 200))])
+def test_small_file_of_another_kind_is_not_called_cut_short(path, source, data):
+    path.write_bytes(data)
+    with pytest.raises(errors.OpError, match=r"(Is it|is it|If it is) an? ") as caught:
+        list(source(path))
+    assert "cut short" not in caught.value.message
+
+
+def test_small_part_of_an_archive_is_called_cut_short(path):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("a.x"))
+    for length in (107, 300, 511):
+        path.write_bytes(buffer.getvalue()[:length])
+        with pytest.raises(errors.DataLossError, match="cut short; copy it again"):
+            list(hr.webdataset(path))
 
 
 def test_truncated_parquet_file_is_recognised(path):

@@ -67,6 +67,9 @@ const POINTER: Content = of(Kind::Pointer, "a Git LFS pointer, not the file itse
 /// A file of TFRecords.
 pub const RECORDS: Content = of(Kind::Source("Read it with headrace.tfrecords."), "a TFRecord file");
 const TAR: Content = of(Kind::Source("Read it with headrace.webdataset."), "a tar archive");
+const JSON_ARRAY: Content = of(Kind::Source("Read it with headrace.json_array."), "a JSON array");
+const JSON_OBJECTS: Content = of(Kind::Source("If each line is an object, read it with headrace.json_lines."), "JSON");
+const TEXT: Content = of(Kind::Source("Read it with headrace.csv or headrace.text_lines."), "text");
 const PICKLE: Content = of(Kind::Binary, "a pickle");
 const LZMA: Content = of(Kind::Unread, "compressed with lzma (.lzma, the predecessor of .xz)");
 
@@ -197,6 +200,22 @@ pub fn content(start: &[u8]) -> Option<Content> {
     }
 }
 
+/// Detects the type of a file that should not be text. Unlike with [`content`], text is a type, too.
+pub fn content_or_text(start: &[u8]) -> Option<Content> {
+    content(start).or_else(|| text(start))
+}
+
+fn text(start: &[u8]) -> Option<Content> {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    match text.trim_ascii_start() {
+        _ if !is_text(start) => None,
+        [b'[', rest @ ..] if rest.trim_ascii_start().starts_with(b"{") => Some(JSON_ARRAY),
+        [b'{', rest @ ..] if rest.trim_ascii_start().starts_with(b"\"") => Some(JSON_OBJECTS),
+        // One word could also be a name at the start of a binary file.
+        rest => rest.contains(&b'\n').then_some(TEXT),
+    }
+}
+
 fn is_lzma_size(size: [u8; 8]) -> bool {
     size == [0xff; 8] || u64::from_le_bytes(size) < 1 << 38
 }
@@ -257,6 +276,24 @@ mod tests {
     fn text_that_starts_with_magic_bytes_is_still_text() {
         for text in ["GIF89a is a format", "BM", "ORC and elf", "PAR1", "RIFF____WEBP", "ID3", "a<html>", "BZh9"] {
             assert_eq!(content(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_is_detected_if_a_binary_file_is_expected() {
+        for (start, what) in [
+            (&b"{\"a\": 1}\n"[..], "JSON"),
+            (b"\xef\xbb\xbf { \"a", "JSON"),
+            (b"[\n{}]", "a JSON array"),
+            (b"a,b\n1,2\n", "text"),
+            (b"<html>", "an HTML page"),
+            (b"PAR1\x15\0", "a Parquet file"),
+            (b"{x", ""),
+            (b"word", ""),
+            (b"\n", ""),
+            (b"a,b\n\0", ""),
+        ] {
+            assert_eq!(content_or_text(start).map_or(String::new(), |content| content.to_string()), what, "{start:?}");
         }
     }
 

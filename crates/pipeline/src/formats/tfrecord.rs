@@ -9,7 +9,7 @@ use crate::records::{
 use headrace_engine::checksum::masked_crc32c;
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::compression::Compression;
-use headrace_engine::files::content::{RECORDS, content};
+use headrace_engine::files::content::{RECORDS, content_or_text};
 use headrace_engine::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 use std::sync::Arc;
 
@@ -236,10 +236,13 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     Ok(Some(length))
 }
 
+/// The remedy if the file may be of another kind.
+const IF_RECORDS: &str = "; is it a TFRecord file? If it is, copy it again.";
+
 /// If a file that begins with these bytes is not a TFRecord file, returns its kind. Compressed
 /// files are detected elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
-    let detected = content(rest).filter(|detected| position.offset_bytes == 0 && *detected != RECORDS)?;
+    let detected = content_or_text(rest).filter(|detected| position.offset_bytes == 0 && *detected != RECORDS)?;
     Some(format!("It is {detected}. {}", detected.remedy()))
 }
 
@@ -268,6 +271,9 @@ impl Splitter {
         if let Some(other) = other_file(rest, position) {
             return self.damage("truncated", position, &format!("{text}. {other}"));
         }
+        if position.offset_bytes == 0 && rest.len() < HEADER_BYTES {
+            return self.damage("truncated", position, &format!("{text}{IF_RECORDS}"));
+        }
         // Its header is correct, so this is the only lost record.
         let text = format!("{text}. The file is cut short; copy it again.");
         self.damage("truncated", position, &text).with_lost(Lost::Records(1))
@@ -280,7 +286,7 @@ impl Splitter {
             (0, Codec::Known(compression)) if Compression::guess(rest) != compression => {
                 format!(". {}", compression.remedy(rest))
             }
-            (0, _) => "; is it a TFRecord file? If it is, copy it again.".to_owned(),
+            (0, _) => IF_RECORDS.to_owned(),
             _ => "; copy the file again.".to_owned(),
         };
         let data_bytes = if matches!(part, Part::Data(_)) { HEADER_BYTES as u64 } else { 0 };

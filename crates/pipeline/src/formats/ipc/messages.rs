@@ -10,7 +10,7 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, Endianness, Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::files::content::{START_BYTES, content};
+use headrace_engine::files::content::{START_BYTES, content_or_text};
 use headrace_engine::files::storage::Status;
 use std::ops::Range;
 use std::sync::Arc;
@@ -267,7 +267,7 @@ fn other_content(file: &FileProvenance, start: &[u8]) -> Option<Error> {
                     damaged or cut short; copy it again.";
         return Some(refused(file, text));
     }
-    let detected = content(start)?;
+    let detected = content_or_text(start)?;
     Some(refused(file, format!("the file is {detected}, expected Arrow IPC. {}", detected.unpacked_remedy())))
 }
 

@@ -9,7 +9,7 @@ use crate::formats::parquet::thrift::Thrift;
 use crate::records::Codec;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::files::content::{START_BYTES, content};
+use headrace_engine::files::content::{START_BYTES, content_or_text};
 use headrace_engine::files::input::inner;
 use headrace_engine::files::positioned::Positioned;
 use headrace_engine::files::storage::{Status, as_io, changed};
@@ -146,7 +146,7 @@ impl OpenFile {
         let start = &start[..];
         let begins = MARKS.iter().any(|mark| start.starts_with(&mark[..]));
         if self.status.len < LEAST_BYTES || !begins {
-            let what = match content(start).filter(|_| !begins) {
+            let what = match content_or_text(start).filter(|_| !begins) {
                 Some(detected)
                     if Codec::of(start) != Codec::Known(headrace_engine::files::compression::Compression::None) =>
                 {

@@ -5,7 +5,7 @@ use crate::blocks::column::Span;
 use crate::formats::tar::input::Input;
 use crate::records::{Codec, Source};
 use headrace_engine::error::{Error, Lost, Result};
-use headrace_engine::files::content::content;
+use headrace_engine::files::content::content_or_text;
 use headrace_engine::tensor::allocate::{self, Unread};
 use headrace_engine::text::excerpt::excerpt;
 use std::io::Read;
@@ -181,7 +181,8 @@ impl<I: Input> Archive<I> {
     /// Parses a header after verifying its checksum.
     fn checked(&self, bytes: &[u8], start: u64) -> Result<tar::Header> {
         if bytes.len() < HEADER_BYTES {
-            return Err(self.cut_short(start));
+            let is_archive = start > 0 || begins_like_header(bytes);
+            return Err(if is_archive { self.cut_short(start) } else { self.no_header(start, bytes) });
         }
         let mut header = tar::Header::new_old();
         header.as_mut_bytes().copy_from_slice(bytes);
@@ -253,7 +254,7 @@ impl<I: Input> Archive<I> {
     #[cold]
     fn no_header(&self, start: u64, bytes: &[u8]) -> Error {
         let error = self.damage(start, "there is no tar header");
-        match (start, content(bytes)) {
+        match (start, content_or_text(bytes)) {
             (0, Some(detected)) => error.with_remedy(&format!("It is {detected}. {}", detected.remedy())),
             (0, None) => error.with_remedy("Is it a tar archive? If it is, copy it again."),
             _ => error.with_remedy("It is damaged; copy it again."),
@@ -264,6 +265,13 @@ impl<I: Input> Archive<I> {
     fn sparse(&self, start: u64) -> Error {
         self.damage(start, "there is a sparse file").with_remedy("Write the archive without --sparse.")
     }
+}
+
+/// Returns true if these bytes may be the start of a header, which has a name and then a mode in
+/// octal digits.
+fn begins_like_header(bytes: &[u8]) -> bool {
+    let mode = bytes.get(100..107);
+    mode.is_some_and(|mode| mode.iter().all(|byte| matches!(byte, b'0'..=b'7' | b' ' | 0)))
 }
 
 /// Splits a name at the first dot of its last part. Returns `None` if the file is not part of a
