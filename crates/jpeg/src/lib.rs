@@ -43,6 +43,8 @@ pub enum Colours {
     /// Four channels: cyan, magenta, yellow and black, where 255 is full ink. Only for images that
     /// have inks.
     Inks,
+    /// This many channels as they are stored, whatever they mean.
+    Stored(u8),
 }
 
 impl Colours {
@@ -52,6 +54,7 @@ impl Colours {
             Self::Grey => 1,
             Self::Rgb => 3,
             Self::Inks => 4,
+            Self::Stored(channels) => channels.into(),
         }
     }
 }
@@ -149,6 +152,7 @@ impl<'a> Decoder<'a> {
             (None, 1) => Colours::Grey,
             (None, 4) if options.is_raw => Colours::Inks,
             (None, 3 | 4) => Colours::Rgb,
+            (None, components) if options.is_raw => Colours::Stored(u8::try_from(components).unwrap_or(u8::MAX)),
             (None, components) => return Err(Error(format!("got {components} components, expected 1, 3 or 4"))),
         };
         let from_inks = colours == Colours::Rgb && self.has_inks() && !options.is_raw;

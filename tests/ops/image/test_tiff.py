@@ -173,6 +173,13 @@ def test_grey_with_alpha_matches_pillow(photo, saved, pillow):
     assert np.array_equal(decoded(file, channels=1), pillow(file, "L"))
 
 
+def test_jpeg_compressed_grey_with_alpha_matches_pillow(photo, saved, pillow):
+    for size in ((8, 9), (37, 50)):
+        file = saved(photo(*size), "TIFF", "LA", compression="jpeg")
+        assert np.array_equal(decoded(file), pillow(file))
+        assert np.array_equal(decoded(file, channels=4), pillow(file, "RGBA"))
+
+
 @pytest.mark.parametrize("is_big", [False, True])
 def test_orientation_comes_from_the_first_directory(photo, saved, is_big):
     exif = Image.Exif()
