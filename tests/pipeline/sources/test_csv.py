@@ -155,15 +155,44 @@ def test_file_with_the_wrong_delimiter_is_rejected(written, text, message):
     assert list(hp.csv(written(text), {name: str}).spec) == [name]
 
 
+EARLIER = "earlier values are numbers or booleans"
+INEXACT = (
+    "makes the column 'a' str, because neither int64 nor float64 represents it and all earlier "
+    "values exactly"
+)
+MIXED = "makes the column 'a' a mix of numbers and booleans, so it is str"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        (["9007199254740993", "1.5"], INEXACT),
+        (["1.5", "9007199254740993"], INEXACT),
+        (["9007199254740993", "nan"], INEXACT),
+        (["1.5", "9" * 20], INEXACT),
+        (["true", "1"], MIXED),
+        (["1", "true"], MIXED),
+        (["true", "007"], f"is text, so the column 'a' is str, but {EARLIER}"),
+    ],
+)
+def test_log_explains_why_a_column_is_str(written, caplog, fields, why):
+    assert hp.csv(written("\n".join(["a", *fields]))).spec["a"].dtype is str
+    [record] = caplog.records
+    assert f"line 3: '{fields[1]}' {why}. Correct the line" in record.getMessage()
+
+
 def test_line_that_turns_a_column_into_str_is_logged(written, caplog):
     files = written("a,b,c,d\n1,true,x,1\n2,false,y,1\nn/a,no,z,99999999999999999999\n")
     assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
     results = [record.getMessage() for record in caplog.records]
     assert [text.split(":", 1)[1].split("0.csv: ")[1] for text in results] == [
-        f"line 4: '{value}' is text, so the column '{name}' is str, but "
-        "earlier values are numbers or booleans. Correct the line, or set the type with "
+        f"line 4: '{value}' is {why}. Correct the line, or set the type with "
         f"dtypes={{'{name}': ...}}."
-        for name, value in (("a", "n/a"), ("b", "no"), ("d", "9" * 20))
+        for name, value, why in (
+            ("a", "n/a", f"text, so the column 'a' is str, but {EARLIER}"),
+            ("b", "no", f"text, so the column 'b' is str, but {EARLIER}"),
+            ("d", "9" * 20, "too large for int64, so the column 'd' is str"),
+        )
     ]
     caplog.clear()
     assert hp.csv(files, dtypes={"a": str, "b": str, "d": str}).spec["a"].dtype is str

@@ -22,7 +22,7 @@ pub struct Inferred {
     pub dtype: DType,
     /// True if the strings are valid text.
     pub is_text: bool,
-    /// Describes the line that made a column of numbers or booleans a column of strings.
+    /// Describes the line that made a column of numbers or booleans a column of strings, and why.
     pub decided: Option<String>,
 }
 
@@ -65,12 +65,9 @@ pub fn infer_csv(
     }
     let inferred = |(name, kind): (String, Kind)| {
         let dtype = kind.dtype();
-        let decided = kind.decided.filter(|_| dtype == DType::String).map(|(position, field)| {
+        let decided = kind.decided.filter(|_| dtype == DType::String).map(|(position, field, reason)| {
             let at = position.block.row_provenance(position.row).map_or_else(String::new, |at| format!("{at}: "));
-            format!(
-                "{at}'{}' is text, so the column '{name}' is str, but earlier values are numbers or booleans",
-                excerpt(&field)
-            )
+            format!("{at}'{}' {}", excerpt(&field), reason.text(&name))
         });
         Inferred { name, dtype, is_text: kind.is_utf8, decided }
     };
@@ -129,8 +126,37 @@ struct Kind<'a> {
     is_long: bool,
     has_value: bool,
     has_number: bool,
-    /// The first field that turned the column into strings, after other values.
-    decided: Option<(Position<'a>, Vec<u8>)>,
+    /// The first field that turned the column into strings, after other values, and why.
+    decided: Option<(Position<'a>, Vec<u8>, Reason)>,
+}
+
+/// Why a field turns a column of numbers or booleans into strings.
+#[derive(Clone, Copy)]
+enum Reason {
+    /// The column has numbers and booleans.
+    Mixed,
+    /// The column has only integers, and this is the first that exceeds int64.
+    Long,
+    /// The column has only numbers, but no type keeps all of them.
+    Inexact,
+    Text,
+}
+
+impl Reason {
+    /// The rest of a sentence about the field.
+    fn text(self, name: &str) -> String {
+        match self {
+            Self::Mixed => format!("makes the column '{name}' a mix of numbers and booleans, so it is str"),
+            Self::Long => format!("is too large for int64, so the column '{name}' is str"),
+            Self::Inexact => format!(
+                "makes the column '{name}' str, because neither int64 nor float64 represents it and all earlier values \
+                 exactly"
+            ),
+            Self::Text => {
+                format!("is text, so the column '{name}' is str, but earlier values are numbers or booleans")
+            }
+        }
+    }
 }
 
 impl<'a> Kind<'a> {
@@ -155,6 +181,7 @@ impl<'a> Kind<'a> {
             return;
         }
         let could_be_other = self.has_value && self.dtype() != DType::String;
+        let was_flag = self.is_flag;
         let form = form(field);
         self.has_value = true;
         self.has_number |= matches!(form, Some(Form::Int | Form::Decimal));
@@ -167,7 +194,14 @@ impl<'a> Kind<'a> {
         self.is_flag = self.is_flag && is_flag(field);
         self.is_utf8 = self.is_utf8 && std::str::from_utf8(field).is_ok();
         if could_be_other && self.dtype() == DType::String {
-            self.decided = Some((position, field.to_vec()));
+            let reason = match (form, was_flag) {
+                (Some(Form::Int), false) if !is_int && self.is_whole => Reason::Long,
+                (Some(_), false) => Reason::Inexact,
+                (Some(_), true) => Reason::Mixed,
+                (None, false) if is_flag(field) => Reason::Mixed,
+                (None, _) => Reason::Text,
+            };
+            self.decided = Some((position, field.to_vec(), reason));
         }
     }
 
