@@ -101,7 +101,10 @@ fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             typed("np.float64 or str")
         }
-        DataType::Null => typed("hr.Json or hr.Nullable(...), because all its values are null, or omit it"),
+        DataType::Null => Err(format!(
+            "expected a type for it, because all its values are null. Set hr.Json or hr.Nullable(...) with \
+             dtypes={{'{name}': ...}}, or omit the column: list only the others in columns=[...]."
+        )),
         _ => Err("expected a supported type. Omit the column: list only the others in columns=[...].".to_owned()),
     }
 }
