@@ -609,7 +609,9 @@ def test_arguments_of_the_wrong_type_are_rejected(toy, arguments, message):
 
 
 def test_windows_of_a_slice_are_an_error_with_a_remedy(robot):
-    with pytest.raises(ValueError, match="'train.:50%.' of a split.*whole split, 'train',.*by='ep"):
+    with pytest.raises(
+        ValueError, match=r"'train.:50%.' of a split.*whole split, 'train',.*by='ep"
+    ):
         hr.tfds(robot, "train[:50%]", steps=True).windows(2, within="episode_id")
 
 
