@@ -1,7 +1,9 @@
 """Memory segments that a worker process fills and the program uses without copying them.
 
-A segment goes back to the worker when nothing refers to it any more. A mapping needs no descriptor
-once it exists, so the limit on open files does not limit the number of segments.
+A segment goes back to the worker when nothing refers to it any more. If the program forks before
+that, the child may still refer to it, so the worker forgets the segment instead of filling it
+again. A mapping needs no descriptor once it exists, so the limit on open files does not limit the
+number of segments.
 """
 
 import ctypes
@@ -125,9 +127,16 @@ class SegmentPool:
         self.dropped: list[int] = []
 
     def release(self, numbers: Sequence[int]) -> None:
-        """Frees segments that the program no longer uses, or drops them."""
+        """Frees segments that the program no longer uses, or drops them.
+
+        Args:
+            numbers: Their numbers, as `FilledSegments.unused` returns them.
+        """
         for number in numbers:
-            self._free_or_drop(self._filled.pop(number))
+            if number < 0:
+                self._drop(self._filled.pop(~number))
+            else:
+                self._free_or_drop(self._filled.pop(number))
 
     def take(self, num_bytes: int) -> npt.NDArray[np.uint8] | None:
         """Returns bytes for a part of the next result, or None if they don't fit."""
@@ -212,6 +221,7 @@ class FilledSegments:
         self._memories: Final[dict[int, Any]] = {}
         self._used: list[tuple[int, npt.NDArray[np.uint8]]] = []
         self._unused: list[int] = []
+        _all_filled.add(self)
 
     def add(self, number: int, descriptor: int, size: int) -> None:
         """Maps a new segment, and closes its descriptor."""
@@ -248,11 +258,20 @@ class FilledSegments:
         return pieces
 
     def unused(self) -> list[int]:
-        """Returns the segments that became unused since the last call. They can be filled again."""
+        """Returns the segments that became unused since the last call.
+
+        They can be filled again, unless the program forked while it used them: then their numbers
+        are inverted (`~number`).
+        """
         with self._lock:
             self._collect()
             numbers, self._unused = self._unused, []
         return numbers
+
+    def mark_forked(self) -> None:
+        """Keeps the segments in use from being filled again, because a child will share them."""
+        with self._lock:
+            self._used = [(min(number, ~number), data) for number, data in self._used]
 
     def _collect(self) -> None:
         used = []
@@ -263,6 +282,18 @@ class FilledSegments:
             else:
                 used.append(entry)
         self._used = used
+
+
+_all_filled: "weakref.WeakSet[FilledSegments]" = weakref.WeakSet()
+
+
+def _mark_forked() -> None:
+    for segments in list(_all_filled):
+        segments.mark_forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_mark_forked)
 
 
 def _address(data: npt.NDArray[np.uint8]) -> int:
