@@ -581,7 +581,7 @@ class TestResume:
             hostile["skipped"] = edited
             hostile["checksum"] = states_of._checksum(hostile)
             with pytest.raises(
-                ValueError, match=r"resume: |the state was saved by a pipeline with other"
+                ValueError, match=r"resume: |the state was saved by a pipeline with different"
             ):
                 pipeline.resume(hostile)
 

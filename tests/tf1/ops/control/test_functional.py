@@ -144,7 +144,7 @@ def test_invalid_functions_and_elements_are_rejected(make, error, text):
 def test_different_numbers_of_rows_are_rejected_at_run_time():
     first, second = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
     result = tf.map_fn(lambda row: row[0] + row[1], (first, second), dtype=tf.int32)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="of 2 and of 3 rows"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of 2 and 3 rows"):
         run(result, {first: [1, 2], second: [1, 2, 3]})
 
 

@@ -70,7 +70,7 @@ def test_invalid_pixel_arrays_are_rejected(run, hidden):
     for encode, shape, text in [
         (tf.image.encode_jpeg, (4, 4, 2), r"image must have 1 or 3 channels, got \[4,4,2\]"),
         (tf.image.encode_jpeg, (4, 4), r"image must be 3-dimensional, got shape \[4,4\]"),
-        (tf.image.encode_jpeg, (0, 4, 3), "JPEG encoding failed: 0x4 pixels"),
+        (tf.image.encode_jpeg, (0, 4, 3), "JPEG encoding failed: .* 0x4 pixels"),
         (tf.image.encode_png, (4, 4, 5), "image must have 1, 2, 3, or 4 channels, got 5"),
         (tf.image.encode_png, (0, 4, 3), r"PNG encoding failed: .* image of shape \[0,4,3\]"),
     ]:
