@@ -242,7 +242,7 @@ class TestShards:
         counts = [len(read_examples(path)) for path in sorted(Path().glob("b-*"))]
         assert counts == [2, 3]
 
-    def test_shard_ends_with_the_example_that_reaches_its_size(self):
+    def test_shard_ends_once_it_reaches_shard_bytes(self):
         write_records("a", [bytes(400)] * 10)
         converted("a", "b.tfrecord", "--shard-bytes", "1K")
         sizes = [path.stat().st_size for path in sorted(Path().glob("b-*.tfrecord"))]

@@ -93,7 +93,7 @@ class TestTFRecords:
             '    text: "word"',
         ]
 
-    def test_features_are_inferred_from_the_first_records_and_all_are_counted(self):
+    def test_features_come_from_the_first_records_but_all_records_are_counted(self):
         write_numbers("a", 50)
         [report] = inspected("a", "--records", 10)
         assert (report["count"], report["looked_at"]) == (50, 10)

@@ -212,7 +212,7 @@ def test_a_state_at_the_end_of_an_epoch_resumes_with_the_next_one():
     assert torch.rand(()) == after
 
 
-def test_persistent_workers_continue_after_a_state():
+def test_persistent_workers_continue_after_loading_a_state():
     def make(generator=None):
         return DataLoader(
             datasets.Draws(),

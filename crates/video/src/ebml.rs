@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     /// Reads the header of an element.
     pub fn element(&mut self, offset: u64) -> Result<Element> {
         let bytes = self.peek(offset, HEADER_BYTES)?;
-        let broken = || damaged(format_args!("the element at byte {offset} has a wrong type or size"));
+        let broken = || damaged(format_args!("the element at byte {offset} has an invalid type or size"));
         let id_bytes = bytes.first().map_or(9, |first| first.leading_zeros() as usize + 1);
         if id_bytes > 4 || bytes.len() < id_bytes {
             return Err(broken());

@@ -341,7 +341,7 @@ class TestFunctions:
         assert values == [*range(480), *range(510, 1000)]
         assert [(one.file, one.record_number) for one in skipped] == [(None, 16)]
 
-    def test_earlier_stages_count_skipped_examples(self, numbers):
+    def test_stages_before_skip_errors_do_not_count_failed_examples(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError
@@ -491,7 +491,7 @@ class TestBudgets:
         with pytest.raises(TypeError, match="raises_at_end is 1"):
             pipeline.skip_errors(1, raises_at_end=1)
 
-    def test_skip_errors_is_rejected_before_and_after_some_stages(self, pipeline):
+    def test_skip_errors_is_rejected_in_an_unsupported_position(self, pipeline):
         both = hr.concat([pipeline, pipeline])
         with pytest.raises(ValueError, match="skip_errors: cannot come after a full shuffle of"):
             both.shuffle(seed=3).skip_errors(9)

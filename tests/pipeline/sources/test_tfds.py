@@ -346,7 +346,7 @@ def test_steps_are_examples_with_their_episode(robot):
     assert encoded["observation.image"] == png(pixels_of(0))
 
 
-def test_steps_of_a_slice_are_numbered_from_its_beginning(robot):
+def test_episode_ids_in_a_slice_start_at_zero(robot):
     pipe = hr.tfds(robot, "train[1:4]", steps=True)
     assert [int(example["episode_id"]) for example in pipe] == [0, 2, 2, 2, 2, 2]
     assert [int(example["id"]) for example in pipe] == [101, 103, 103, 103, 103, 103]

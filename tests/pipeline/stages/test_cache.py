@@ -357,7 +357,7 @@ def test_first_example_uses_the_draws_of_its_position():
 
 
 @pytest.mark.parametrize("count", [1, 130, 600, 999])
-def test_unfinished_pass_over_archives_continues(tables, count):
+def test_partially_cached_archives_are_read_completely_in_the_next_pass(tables, count):
     pipe = hp.webdataset(tables / "*.tar").select("number").cache()
     for memory_bytes in (60_000, 64 << 20):
         with iter(pipe.options(memory_bytes=memory_bytes)) as samples:

@@ -69,7 +69,7 @@ def test_lossless_sound_is_exact(tmp_path, kind, start, rate):
 
 
 @pytest.mark.parametrize("kind", LOSSY)
-def test_parts_are_those_of_the_decoded_track(tmp_path, kind):
+def test_partial_reads_match_the_decoded_track(tmp_path, kind):
     name, codec, movflags = LOSSY[kind]
     samples = chirp(2 * 48_000 + 777, 48_000, 2)
     path = write_sound(tmp_path / name, samples, 48_000, codec, movflags=movflags)

@@ -321,7 +321,7 @@ class TestStreams:
         may_yield.set()
         assert numbers_of(batches) == [2 if mapped else 1]
 
-    def test_rest_of_an_unfinished_pass_does_not_appear_in_the_next(self):
+    def test_each_pass_starts_over_after_an_unfinished_one(self):
         make = Make(5000)
         assert numbers_of(hr.iterable(make).take(3).epochs(50)) == [0, 1, 2] * 50
         assert make.calls == 50

@@ -24,7 +24,7 @@ def long_turns() -> Iterator[None]:
 
 @pytest.mark.skipif(not has_gil(), reason="without the GIL, others run at any time")
 @pytest.mark.usefixtures("long_turns")
-def test_no_other_python_runs_while_an_element_moves() -> None:
+def test_brief_queue_runs_do_not_release_the_gil() -> None:
     queue = tf.FIFOQueue(100, [tf.int64], shapes=[()])
     value = tf.placeholder(tf.int64, [])
     enqueue, dequeue = queue.enqueue(value), queue.dequeue()

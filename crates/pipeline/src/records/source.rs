@@ -93,7 +93,7 @@ pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
     Source::open(file, codec).map(|source| source.is_compressed())
 }
 
-/// Decompresses an input, which is read to its end or fails. If the codec is detected from the
+/// Decompresses an input. The reader reaches the end of the input or returns an error. If the codec is detected from the
 /// content, `input` must be at its beginning.
 pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut input = input;

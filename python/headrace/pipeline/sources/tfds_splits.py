@@ -189,7 +189,7 @@ def _numbers(
     first, end = texts
     match unit:
         case "%":
-            # TFDS also rounds halves to even numbers.
+            # Like TFDS, `round` rounds half to even.
             percents = [None if text is None else float(text) for text in (first, end)]
             if any(percent is not None and abs(percent) > 100 for percent in percents):
                 raise _invalid(split)

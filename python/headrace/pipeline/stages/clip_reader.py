@@ -150,7 +150,7 @@ class ClipReader:
         return read_into(video, clips, self.size)
 
     def __call__(self, example: Mapping[str, Any], rng: "Generator | None" = None) -> Any:
-        """Returns the example with its clip instead of the video, or yields it with each clip."""
+        """Returns the example with its clip, or yields one copy of the example per clip."""
         clips = self._clips(example, rng)
         return next(clips) if self.count == 1 else clips
 

@@ -31,7 +31,7 @@ _REFERENCES: Final = {
     **{"h264": 16, "hevc": 16, "av1": 8, "vp9": 8, "vp8": 3},
     **{"mpeg4": 2, "mpeg1video": 2, "mpeg2video": 2, "mjpeg": 0, "png": 0},
 }
-# For each level of H.264, the maximum number of macroblocks in the pictures for reference.
+# For each H.264 level, the maximum number of macroblocks in the reference pictures.
 _MACROBLOCKS: Final = {
     **{9: 396, 10: 396, 11: 900, 12: 2376, 13: 2376, 20: 2376, 21: 4752, 22: 8100, 30: 8100},
     **{31: 18_000, 32: 20_480, 40: 32_768, 41: 32_768, 42: 34_816, 50: 110_400, 51: 184_320},

@@ -226,7 +226,10 @@ def _points(points: Sequence[Sequence[float]], side: int) -> Iterator[Html]:
 
 
 def _coloured(mask: Mask, size: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-    """Returns a mask as RGBA pixels of a size. Fractions, such as probabilities, become opacity."""
+    """Returns a mask as RGBA pixels, resized to `size`.
+
+    Fractions, such as probabilities, become opacity.
+    """
     height, width = mask.values.shape
     rows, columns = np.arange(size[0]) * height // size[0], np.arange(size[1]) * width // size[1]
     values = np.nan_to_num(mask.values.astype(np.float64), posinf=1, neginf=0)

@@ -388,7 +388,7 @@ class IteratorProcesses:
     def __init__(self, is_looking: bool) -> None:
         self.keeps_workers = False
         self.hold: Callable[[int], None] = lambda num_bytes: None
-        # The examples are for a later iteration.
+        # Whether the examples are kept for a later iteration.
         self._is_looking: Final = is_looking
         self._lock: Final = threading.Lock()
         self._iterator: RemoteIterator | None = None

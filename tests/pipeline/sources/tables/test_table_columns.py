@@ -209,7 +209,7 @@ def test_nulls_can_have_defaults_or_a_mask(written):
         read({"a": hr.Nullable(int)}, defaults={"a_mask": True})
 
 
-def test_null_in_a_list_is_an_error_with_a_remedy(written):
+def test_error_for_a_null_in_a_list_suggests_json(written):
     read = written({"l": [[1], [2, None]], "f": [[1.5], [None]]})
     for name, word in (("l", int), ("f", float)):
         message = (

@@ -16,7 +16,7 @@ def test_adjusted_image_equals_an_encoded_and_decoded_one(run, photo, hidden, ch
         assert np.array_equal(run(adjusted), expected)
 
 
-def test_other_dtypes_keep_type_shape_and_range(run, photo):
+def test_non_uint8_images_keep_their_dtype_shape_and_range(run, photo):
     pixels = photo(16, 24)
     expected = run(tf.image.adjust_jpeg_quality(pixels, 40)) / 255
     for dtype in (tf.float32, tf.float16, tf.uint16):

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_are_rejected_unless_there_are_no_strings() {
+    fn unsupported_encodings_are_rejected_unless_the_input_is_empty() {
         let text = error_text(&change(false, "latin"), &[Tensor::string("A")]);
         assert_eq!(text, "InvalidArgument: only utf-8 or '' (no encoding) is supported, received latin");
         let nothing = Tensor::empty(DType::String, Shape::new(&[0])).unwrap();

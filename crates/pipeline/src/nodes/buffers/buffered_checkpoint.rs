@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 const ROWS_OF_A_PART: usize = 8;
 const LEAST_PARTS: usize = 4;
 
-/// The state of a node that buffers input rows and has `N` own numbers.
+/// The state of a node that buffers input rows and stores `N` numbers of its own.
 pub struct BufferedCheckpoint<const N: usize> {
     /// The node's own numbers.
     pub numbers: [u64; N],

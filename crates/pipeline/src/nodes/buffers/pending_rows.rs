@@ -422,7 +422,7 @@ mod tests {
     use headrace_engine::tensor::shape::Shape;
 
     const NUM_ROWS: u32 = 200;
-    /// The length of a row. It is large enough that blocks are not small.
+    /// The length of a row. Long enough that a block does not count as small.
     const LENGTH: usize = 32;
 
     fn block() -> Arc<Block> {

@@ -74,7 +74,7 @@ impl Read {
         }
     }
 
-    /// Sets whether the rows were written in any order.
+    /// Sets whether the rows may have been written out of order.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.in_any_order = in_any_order;
         self

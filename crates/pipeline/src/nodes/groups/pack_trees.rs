@@ -81,7 +81,7 @@ impl TreeFit {
         self.balanced.push(open.group, whole);
     }
 
-    /// Puts a row into the tree in which it was at a checkpoint.
+    /// Puts a row back into the tree that held it at the checkpoint.
     fn recall(&mut self, row: Waits, of: &TreeRow, tag: u64) -> Result<()> {
         let number = usize::try_from(tag).map_err(|_| damaged())?;
         let packing = &self.packing.packing;

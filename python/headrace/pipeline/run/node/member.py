@@ -293,7 +293,7 @@ class MemberExecution:
 
 
 def _receive(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) -> None:
-    """Receives batches until the end, from one owner after the other."""
+    """Receives batches until the end. If the owner changes, it continues with the next one."""
     own_name = bound_socket(ranks.name_of(ranks.rank))
     try:
         if own_name is None:
