@@ -142,6 +142,20 @@ class WithTwoArguments(Exception):
         super().__init__(f"{one} and {two}")
 
 
+class WithSlots(Exception):
+    """An exception that can be pickled but not unpickled, with an attribute in a slot."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+def fails_with_slots(example):
+    raise WithSlots(7, "no")
+
+
 class Refused(ValueError):
     """An exception that cannot be pickled."""
 

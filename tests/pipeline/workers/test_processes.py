@@ -245,6 +245,12 @@ def test_exception_keeps_type_message_traceback_and_record(function, kind, messa
     assert f"in map({function.__name__}), at arrays: row 30" in others
 
 
+def test_exception_that_cannot_be_unpickled_keeps_its_attributes():
+    with pytest.raises(picklable.WithSlots, match="no") as caught:
+        list(rows().map(picklable.fails_with_slots, num_processes=1))
+    assert caught.value.code == 7
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [

@@ -1,5 +1,6 @@
 """Converts functions and exceptions to bytes, to send them between processes."""
 
+import contextlib
 import hashlib
 import importlib
 import mmap
@@ -9,6 +10,7 @@ import pickle
 import re
 import tempfile
 import traceback
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
@@ -233,7 +235,8 @@ class PackedError:
             kind = operator.attrgetter(qualname)(importlib.import_module(module))
             arguments, attributes = pickle.loads(parts)
             error = kind.__new__(kind, *arguments)
-            BaseException.__getattribute__(error, "__dict__").update(attributes)
+            for name, value in attributes.items():
+                object.__setattr__(error, name, value)
         except Exception:  # The class may not exist in this process, or refuse its arguments.
             return None
         return error if _words(error) == self.message else None
@@ -259,7 +262,12 @@ def _pickled(error: BaseException) -> bytes | None:
 
 def _parts(error: BaseException) -> bytes | None:
     arguments = BaseException.__getattribute__(error, "args")
-    attributes = BaseException.__getattribute__(error, "__dict__")
+    attributes = dict(BaseException.__getattribute__(error, "__dict__"))
+    for kind in type(error).__mro__:
+        for name, slot in vars(kind).items():
+            if isinstance(slot, types.MemberDescriptorType) and kind.__module__ != "builtins":
+                with contextlib.suppress(AttributeError):  # It isn't set.
+                    attributes[name] = slot.__get__(error)
     try:
         return pickle.dumps((arguments, attributes), pickle.HIGHEST_PROTOCOL)
     except Exception:  # They may be of any class.

@@ -425,6 +425,15 @@ WAYS = {
         def g(x): return x + @
         def f(e): return globals()[Types.__annotations__["y"]](e)
         """,
+    "a class whose annotation cannot be compared": """
+        import threading
+        class Config:
+            lock = threading.Lock()
+            scale = @
+        class Types:
+            x: Config
+        def f(e): return e * Types.__annotations__["x"].scale
+        """,
     "the docstring of a class": "class A:\n    'v@'\ndef f(e): return A.__doc__",
     "the name of a function": "def v@(e): return e\nO = [v@]\ndef f(e): return O[0].__name__",
     "a class that is registered with an abstract class": """
@@ -449,6 +458,8 @@ def test_change_in_reachable_code_changes_the_digest(load, way):
 
 
 UNRELATED = {
+    "a class in an annotation that no code reads": "class A: x = @\ndef f(e: A): return e",
+    "an annotation that is not Python": "import helper\ndef f(e: 'batch dim 3'): return e",
     "another function": "def other(e): return @\ndef f(e): return e",
     "another name of a module": "import helper\ndef f(e): return helper.h(e)",
     "an unused module": "import helper\ndef f(e): return e",

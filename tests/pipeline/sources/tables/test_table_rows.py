@@ -1,6 +1,7 @@
 """Rows of tables selected by conditions, and columns named by directories."""
 
 import datetime
+import functools
 import random
 from decimal import Decimal
 from operator import eq, ge, lt, ne
@@ -237,6 +238,40 @@ def test_only_directories_below_the_path_become_columns(tmp_path):
         rows_of(tmp_path / "seed=*" / "**")
     for where, count in (([("year", "==", 2020)], 1), ([("seed", ">", 2000)], 2)):
         assert len(list(hr.parquet(root, where=where))) == count
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("1", pa.array([1], pa.int32()), 1),
+        ("1", pa.array([1], pa.uint8()), 1),
+        ("1", pa.array(["01"]).dictionary_encode(), 1),
+        ("01", pa.array(["01"]), 1),
+        ("a", pa.array(["a"], pa.large_string()), "a"),
+        ("2024-01-02", pa.array([19724], pa.date32()), "2024-01-02"),
+        ("true", pa.array([True]), "true"),
+        ("0.5", pa.array([0.5], pa.float32()), "0.5"),
+    ],
+)
+def test_directory_name_can_repeat_a_column_of_any_type(tmp_path, name, text, values, expected):
+    directory = tmp_path / f"key={text}"
+    directory.mkdir()
+    FORMATS[name].write(pa.table({"key": values, "n": [3]}), directory / f"a.{name}")
+    [row] = FORMATS[name].read(tmp_path)
+    assert (row["key"], row["n"]) == (expected, 3)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_null_in_a_directory_name_contradicts_a_value(tmp_path, name):
+    directory = tmp_path / "key=__HIVE_DEFAULT_PARTITION__"
+    directory.mkdir()
+    read = functools.partial(FORMATS[name].read, tmp_path, {"key": hr.Nullable(int)})
+    FORMATS[name].write(pa.table({"key": pa.array([None], pa.int64())}), directory / f"a.{name}")
+    assert [row["key_mask"] for row in read()] == [False]
+    FORMATS[name].write(pa.table({"key": [3]}), directory / f"a.{name}")
+    with pytest.raises(errors.InvalidArgumentError, match="differs from the value in the direc"):
+        list(read())
 
 
 @pytest.mark.parametrize("name", FORMATS)

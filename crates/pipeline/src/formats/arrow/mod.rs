@@ -1,6 +1,7 @@
 //! Converts Arrow types and arrays to the engine's types and tensors.
 
 pub mod columns;
+mod directory_values;
 pub mod fields;
 pub mod int96;
 mod json_text;

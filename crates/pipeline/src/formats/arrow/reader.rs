@@ -5,6 +5,7 @@ use crate::blocks::column::Column;
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::gather::gather;
 use crate::formats::arrow::columns::{Fault, columns};
+use crate::formats::arrow::directory_values::{self, first_difference, is_comparable};
 use crate::formats::arrow::fields::{NotFound, SchemaColumn, find, names, pick};
 use crate::formats::arrow::normal::normal;
 use crate::formats::arrow::selection::{Condition, Value};
@@ -25,9 +26,13 @@ pub struct Reader {
     position: Option<(usize, Vec<String>)>,
     /// The type of the column, or null if the file lacks it.
     kind: DataType,
-    /// The value of all rows, as a single row, if the name of a directory gives it. If the file has
-    /// the column too, it is only read to check that it says the same.
+    /// True if the name of a directory gives the value of all rows. If the file has the column too,
+    /// it is only compared with that value.
+    is_named: bool,
+    /// That value as a single row, or `None` for null.
     constant: Option<Column>,
+    /// That value as text.
+    text: Option<String>,
 }
 
 /// The components, conditions and constants to read from the files.
@@ -94,7 +99,14 @@ fn unique(fields: &Fields) -> String {
 impl Reader {
     /// Creates a reader for a file with these columns. `first` is the first file of the table.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
-        let reader = |position, kind| Self { component: component.clone(), position, kind, constant: None };
+        let reader = |position, kind| Self {
+            component: component.clone(),
+            position,
+            kind,
+            is_named: false,
+            constant: None,
+            text: None,
+        };
         let SchemaColumn { root, path, kind } = match find(fields, &component.name) {
             Err(NotFound::Missing) if component.default.is_some() => return Ok(reader(None, DataType::Null)),
             Err(NotFound::Missing) if file.number != first.number => {
@@ -121,18 +133,8 @@ impl Reader {
     }
 
     /// Creates a reader for rows that all have this value, which comes from the name of a
-    /// directory. Null gives way to a column of the file.
-    fn constant(
-        file: &FileProvenance,
-        fields: &Fields,
-        component: &Component,
-        value: Option<&Tensor>,
-        first: &FileProvenance,
-    ) -> Result<Self> {
-        let constant = value.map(|value| component.row(value)).transpose()?;
-        if !matches!(find(fields, &component.name), Err(NotFound::Missing)) {
-            return Ok(Self { constant, ..Self::new(file, fields, component, first)? });
-        }
+    /// directory.
+    fn constant(file: &FileProvenance, fields: &Fields, component: &Component, value: Option<&Tensor>) -> Result<Self> {
         if value.is_none() && !component.has_filler() {
             return Err(Error::invalid_argument(format!(
                 "{}: the column '{}' is null, according to the directory name, expected a value. {}",
@@ -141,7 +143,16 @@ impl Reader {
                 component.fillers()
             )));
         }
-        Ok(Self { component: component.clone(), position: None, kind: DataType::Null, constant })
+        let constant = value.map(|value| component.row(value)).transpose()?;
+        let text = value.and_then(directory_values::text);
+        // A value of another type, such as a float, is not compared.
+        let is_known = value.is_none() || text.is_some();
+        let own = find(fields, &component.name).ok().filter(|own| is_known && is_comparable(&read_as(&own.kind)));
+        let (position, kind) = match own {
+            Some(SchemaColumn { root, path, kind }) => (Some((root, path)), read_as(&kind)),
+            None => (None, DataType::Null),
+        };
+        Ok(Self { component: component.clone(), position, kind, is_named: true, constant, text })
     }
 
     /// The name of the component.
@@ -167,10 +178,12 @@ impl Reader {
         }
         let internal = |error| Error::internal(format!("a column cannot be read: {error}"));
         let array = normal(rows.column(position)).map_err(internal)?;
-        let columns = columns(&self.component, &pick(&array, self.path())?, &self.kind)?;
-        let differs = |constant| (0..rows.num_rows()).find(|row| scalar(&columns[0], *row) != scalar(constant, 0));
-        match self.constant.as_ref().and_then(differs) {
-            None => Ok(columns),
+        let array = pick(&array, self.path())?;
+        if !self.is_named {
+            return columns(&self.component, &array, &self.kind);
+        }
+        match first_difference(&array, self.text.as_deref()) {
+            None => Ok(self.absent(rows.num_rows())?),
             Some(row) => Err(Fault::Value(
                 row,
                 "differs from the value in the directory name. Correct the file or the name, or leave the column out \
@@ -180,7 +193,7 @@ impl Reader {
         }
     }
 
-    /// Returns rows of a file that lacks the column.
+    /// Returns rows with the value of the directory name, or of a file that lacks the column.
     fn absent(&self, num_rows: usize) -> Result<Vec<Column>> {
         let filler = if self.constant.is_none() { self.component.filler_row()? } else { None };
         let row = self.constant.as_ref().or(filler.as_ref());
@@ -189,18 +202,6 @@ impl Reader {
         let is_there = self.constant.is_some();
         let mask = self.component.has_mask.then(|| mask(std::iter::repeat_n(is_there, num_rows))).transpose()?;
         Ok([values].into_iter().chain(mask).collect())
-    }
-}
-
-/// The bytes of a row of numbers or strings, or `None` for other columns.
-fn scalar(column: &Column, row: usize) -> Option<&[u8]> {
-    match column {
-        Column::Text(text) => Some(text.row(row)),
-        Column::Dense(numbers) => {
-            let size = numbers.dtype().size();
-            numbers.bytes().get(row * size..(row + 1) * size)
-        }
-        _ => None,
     }
 }
 
@@ -245,7 +246,7 @@ impl Readers {
         let of_component = |(number, component): (usize, &Component)| {
             let constant = query.constants.iter().find(|constant| constant.component == number);
             let value = constant.map(|constant| constant.values.get(file.number as usize).and_then(Option::as_ref));
-            let named = |value| Reader::constant(file, fields, component, value, first);
+            let named = |value| Reader::constant(file, fields, component, value);
             value.map_or_else(|| reader(component), named)
         };
         let readers = query.components.iter().enumerate().map(of_component).collect::<Result<Vec<_>>>()?;

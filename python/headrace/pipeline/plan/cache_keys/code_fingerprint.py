@@ -9,6 +9,7 @@ objects are hashed by the data that pickling would store.
 
 import abc
 import builtins
+import contextlib
 import copyreg
 import functools
 import hashlib
@@ -16,6 +17,7 @@ import importlib
 import importlib.util
 import inspect
 import pickle
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,6 +75,14 @@ _IMPORTS: Final = frozenset(
 _IMPORTING: Final = frozenset(
     ("importlib", "_frozen_importlib", "builtins", "runpy", "pydoc", "pkgutil", "hydra", "imp")
 )
+# Names with which code reads the annotations of functions.
+_READING_ANNOTATIONS: Final = frozenset(
+    (
+        *("__annotations__", "__annotate__", "__signature__", "get_type_hints", "get_annotations"),
+        *("signature", "getfullargspec"),
+    )
+)
+_ADDRESS: Final = re.compile("0x[0-9a-fA-F]+")
 _MOST_DEPTH: Final = 200
 _KEY: Final = 'pass a key to cache, such as key="v1", and change it whenever you change the code.'
 
@@ -93,12 +103,15 @@ class Fingerprint:
         self._whole_modules: dict[str, types.ModuleType] = {}
         self._words: set[str] = set()
         self._is_ending = False
+        # The functions whose annotations are added if any code reads annotations.
+        self._annotated: list[types.FunctionType] = []
         # The functions that are currently being added, from outermost to innermost.
         self._functions: list[types.FunctionType] = []
 
     def hexdigest(self) -> str:
         """Returns the hash as hexadecimal digits."""
         seen: set[tuple[str, str]] = set()
+        self._add_annotations_that_are_read()
         self._is_ending = True
         while (
             pairs := {
@@ -114,6 +127,7 @@ class Fingerprint:
                 self._put(module, word)
                 if not (isinstance(value, types.ModuleType) and is_library(value)):
                     self.add(value, f"{module}.{word}")
+            self._add_annotations_that_are_read()
         return self._hash.hexdigest()
 
     def add(self, value: object, where: str) -> None:
@@ -242,7 +256,8 @@ class Fingerprint:
             self.add(function.__code__, where)
         self._put(function.__name__, function.__qualname__)
         self.add((function.__defaults__, function.__kwdefaults__, vars(function)), where)
-        self._add_annotations(function, module, where)
+        self._put(_ADDRESS.sub("", repr(_annotations(function))))
+        self._annotated.append(function)
         self._functions.append(function)
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
@@ -412,27 +427,35 @@ class Fingerprint:
             self._put(name)
             self.add(value, f"{where}: {kind.__qualname__}.{name}")
 
+    def _add_annotations_that_are_read(self) -> None:
+        while self._annotated and not _READING_ANNOTATIONS.isdisjoint(self._words):
+            function = self._annotated.pop()
+            module = module_of(function.__globals__)
+            self._add_annotations(function, module, function.__qualname__)
+
     def _add_annotations(
         self, value: type | types.FunctionType, module: types.ModuleType | None, where: str
     ) -> None:
         """Adds annotations, because a program may call them or read what they contain.
 
-        If they cannot be compared or evaluated, the whole module is added instead.
+        If they cannot be compared, the whole module is added instead.
         """
-        depth, functions = self._depth, list(self._functions)
+        annotations, names = _annotations(value), dict(vars(builtins))
+        if module is not None:
+            names.update(vars(module))
+        num_added, depth, functions = len(self._alive), self._depth, list(self._functions)
         try:
-            annotations = _annotations(value)
             self.add(annotations, where)
-            names = {**vars(builtins), **(vars(module) if module is not None else {})}
-            for text in annotations.values():
-                if isinstance(text, str):
-                    for name in compile(text, "<annotation>", "eval").co_names:
-                        self.add(names.get(name), where)
-        except Exception:
-            # For example, a name in the annotations is undefined.
-            self._depth, self._functions = depth, functions
+            for name in _names_in(annotations):
+                self.add(names.get(name), where)
+        except ValueError:
             if module is None:
-                raise _incomparable(f"an annotation of {where}", value) from None
+                raise
+            # Objects of which only a part was added are not known.
+            for added in self._alive[num_added:]:
+                del self._numbers[id(added)]
+            del self._alive[num_added:]
+            self._depth, self._functions = depth, functions
             self._add_whole(module, where)
 
     def _add_object(self, value: object, where: str) -> None:
@@ -530,9 +553,23 @@ def _state_of(value: object) -> dict[str, Any]:
 
 
 def _annotations(value: type | types.FunctionType) -> dict[str, Any]:
-    # A class implemented in C may have none, or only those of its objects.
-    annotations = getattr(value, "__annotations__", {})
+    try:
+        annotations = value.__annotations__
+    except Exception:  # A class implemented in C has none, and a name in them may be undefined.
+        return {}
+    # The attribute of a class implemented in C may be that of its objects.
     return dict(annotations) if isinstance(annotations, dict) else {}
+
+
+def _names_in(annotations: Mapping[str, object]) -> list[str]:
+    """Returns the names in annotations that are text."""
+    names: list[str] = []
+    for text in annotations.values():
+        if isinstance(text, str):
+            # Some libraries have annotations that aren't Python.
+            with contextlib.suppress(SyntaxError, ValueError):
+                names += compile(text, "<annotation>", "eval").co_names
+    return names
 
 
 def _registered(kind: type) -> list[str]:
