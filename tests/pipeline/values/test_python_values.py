@@ -238,6 +238,23 @@ class TestBfloat16:
         assert batch["x"].dtype == torch.bfloat16
         assert batch["x"].float().tolist() == values.astype(np.float32).tolist()
 
+    def test_lists_of_torch_bfloat16_tensors_are_stacked(self):
+        torch = pytest.importorskip("torch")
+        pytest.importorskip("ml_dtypes")
+        row = torch.tensor([1.5, -2], dtype=torch.bfloat16)
+        nested, mixed = [[row[0]], (row[1],)], [row, row.float()]
+        pipeline = hr.arrays({"rows": [row, row + 1], "nested": nested, "mixed": mixed})
+        types = [spec.dtype.name for spec in pipeline.spec.values()]
+        assert types == ["bfloat16", "bfloat16", "float32"]
+        (batch,) = pipeline.batch(2)
+        assert batch["rows"].astype(float).tolist() == [[1.5, -2], [2.5, -1]]
+        assert batch["nested"].astype(float).tolist() == [[1.5], [-2]]
+        assert batch["mixed"].tolist() == [[1.5, -2], [1.5, -2]]
+        with pytest.raises(ValueError, match="'x' is a list whose items have different lengths"):
+            hr.arrays({"x": [row, row[:1]]})
+        mapped = hr.arrays({"n": [1, 2]}).map(lambda e: {"x": [row, row]})
+        assert next(iter(mapped))["x"].dtype.name == "bfloat16"
+
     def test_to_jax_returns_jax_bfloat16(self, values):
         jax = pytest.importorskip("jax")
         (batch,) = hp.arrays({"x": values}).batch(3).to_jax()

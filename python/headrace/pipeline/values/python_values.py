@@ -208,6 +208,11 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
             f"{what} is a list whose items have different lengths. Pad them, or return them as "
             "several components."
         ) from error
+    except TypeError as error:
+        # PyTorch cannot convert bfloat16 tensors, which `as_array` can.
+        if "BFloat16" not in str(error):
+            raise
+        return of_python(what, _with_arrays(what, value))
     if array.dtype.kind in "SU":
         # NumPy strings would lose trailing zero bytes, and would accept numbers among the strings.
         return np.array(value, object)
@@ -215,6 +220,13 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
     if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):
         raise _too_large(what)
     return native_order(array)
+
+
+def _with_arrays(what: str, value: Any) -> Any:
+    """Returns nested lists with an array in place of each tensor."""
+    if isinstance(value, (list, tuple)):
+        return [_with_arrays(what, item) for item in value]
+    return as_array(what, value) if hasattr(value, "__array__") else value
 
 
 def _has_too_large(value: Any, array: npt.NDArray[Any]) -> bool:
