@@ -1,5 +1,6 @@
 """Calls that other libraries would accept raise an error that suggests a replacement."""
 
+import builtins
 import inspect
 import re
 import traceback
@@ -41,10 +42,14 @@ def test_error_for_a_call_from_another_library_suggests_a_replacement(call, text
     [
         (lambda: PIPE.repeat, r"no attribute 'repeat'. Use `epochs\(3\)`"),
         (lambda: PIPE.to_pytorch, r"Use `to_torch\(\)`"),
+        (lambda: PIPE.to_pandas, r"Use `pipe.to_arrow\(\).read_pandas\(\)`"),
+        (lambda: PIPE.reduce, r"Use a loop, such as `for batch in pipe.batch\(1000\)`"),
+        (lambda: PIPE.save, r"Use `write\('out.parquet'\)`, or `batches.state\(\)`"),
         (lambda: PIPE.shuffel, "Did you mean `shuffle`"),
         (lambda: PIPE.nonsense, r"help\(headrace.Pipeline\)"),
         (lambda: PIPE.classes, "arrays has no classes"),
         (lambda: hr.tfrecord, r"Use `hr.tfrecords\(paths\)`"),
+        (lambda: hr.dataset, r"Use a source, such as `hr.arrays"),
         (lambda: hr.parquets, "Did you mean `parquet`"),
         (lambda: hr.nonsense, r"`dir\(headrace\)`"),
     ],
@@ -60,6 +65,16 @@ def test_table_lists_real_functions_and_no_real_arguments():
         assert not set(keywords) & set(inspect.signature(function).parameters), name
     assert not set(other_libraries._METHODS) & set(dir(hr.Pipeline))
     assert not set(other_libraries._FUNCTIONS) & set(hr.__all__)
+
+
+@pytest.mark.parametrize("table", ["_METHODS", "_FUNCTIONS"])
+def test_every_suggested_function_and_stage_exists(table):
+    for name, advice in getattr(other_libraries, table).items():
+        for suggested in re.findall(r"\bhr\.(\w+)\(", advice):
+            assert suggested in hr.__all__, name
+        for suggested in re.findall(r"`(\w+)\(|\bpipe\.(\w+)\(", advice):
+            stage = "".join(suggested)
+            assert hasattr(hr.Pipeline, stage) or hasattr(builtins, stage), name
 
 
 def test_every_suggested_argument_exists():

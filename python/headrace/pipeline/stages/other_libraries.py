@@ -160,6 +160,14 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 
+_LOOP: Final = "Use a loop, such as `for batch in pipe.batch(1000)`"
+_PANDAS: Final = "Use `pipe.to_arrow().read_pandas()`"
+_ONE_BATCH: Final = "Use `next(iter(pipe.batch(pipe.count())))`"
+_TENSORFLOW: Final = "Use `tf.data.Dataset.from_generator(lambda: pipe, …)`"
+_WRITE: Final = "Use `write('out.parquet')`, or `batches.state()` for the position in the data"
+_ADD: Final = "Use `map(lambda e: {**e, 'name': …})`"
+_SORT: Final = "Sort the data before you read it, or use `bucket_by_length(…)`"
+
 _MANY: Final = ("concat", "mix", "zip")
 
 _METHODS: Final[Mapping[str, str]] = {
@@ -200,8 +208,52 @@ _METHODS: Final[Mapping[str, str]] = {
     "state_dict": "Use `batches = iter(pipe)` and `batches.state()`, or use `to_torch()`",
     "load_state_dict": "Use `pipe.resume(state)`, or use `to_torch()`",
     "to_list": "Use `list(pipe)`",
+    "take_all": "Use `list(pipe)`",
     "collect": "Use `list(pipe)`",
     "to_iter_dataset": "Iterate over the pipeline",
+    "iter": "Use `iter(pipe)`",
+    "iter_rows": "Iterate over the pipeline, which yields examples if there is no `batch`",
+    "iter_batches": "Iterate over `pipe.batch(32)`",
+    "iter_torch_batches": "Use `pipe.batch(32).to_torch()`",
+    "take_batch": "Use `next(iter(pipe.batch(32)))`",
+    "head": "Use `show()` to print examples, or `take(5)`",
+    "limit": "Use `take(100)`",
+    "slice": "Use `skip(100)` and `take(100)`",
+    "reduce": _LOOP,
+    "fold": _LOOP,
+    "scan": _LOOP,
+    "aggregate": _LOOP,
+    "sum": _LOOP,
+    "mean": _LOOP,
+    "to_pandas": _PANDAS,
+    "to_df": _PANDAS,
+    "to_dataframe": _PANDAS,
+    "to_polars": "Use `polars.DataFrame(pipe.to_arrow())`",
+    "to_arrow_table": "Use `pipe.to_arrow().read_all()`",
+    "to_numpy": _ONE_BATCH,
+    "to_dict": _ONE_BATCH,
+    "to_tf_dataset": _TENSORFLOW,
+    "to_tf": _TENSORFLOW,
+    "as_dataset": _TENSORFLOW,
+    "save": _WRITE,
+    "save_to_disk": _WRITE,
+    "snapshot": "Use `cache(directory=…)`, or `write('out.parquet')`",
+    "to_parquet": "Use `write('out.parquet')`",
+    "write_parquet": "Use `write('out.parquet')`",
+    "to_json": "Use `write('out.jsonl')`",
+    "to_csv": "Use `pipe.to_arrow().read_pandas().to_csv(path)`",
+    "columns": "Use `list(pipe.spec)`",
+    "column_names": "Use `list(pipe.spec)`",
+    "schema": "Use `spec`",
+    "shape": "Use `spec` for the shape of each component, and `len(pipe)`",
+    "flatten": "Use `unbatch()` for batches, or `flat_map(f)`",
+    "map_batches": "Use `batch(100).map(f)`, and `.unbatch()` if needed",
+    "with_columns": _ADD,
+    "add_column": _ADD,
+    "where": "Use `filter(f)`, or `hr.parquet(paths, where=…)`",
+    "sort": _SORT,
+    "sort_values": _SORT,
+    "seed": "Use `shuffle(seed=7)`",
     "ignore_errors": "Use `skip_errors(100)`",
     "element_spec": "Use `spec`",
     "features": "Use `spec`",
@@ -209,18 +261,41 @@ _METHODS: Final[Mapping[str, str]] = {
     "num_workers": _WORKERS,
 }
 
+_LOADER: Final = "Use a source with `.shuffle(seed=7).batch(32)`"
+_SOURCE: Final = "Use a source, such as `hr.arrays({'x': x})` or `hr.files(paths)`"
+
 _FUNCTIONS: Final[Mapping[str, str]] = {
     "torch_draws": "Use `hr.torch_generator(rng)`",
     "tfrecord": "Use `hr.tfrecords(paths)`",
     "TFRecordDataset": "Use `hr.tfrecords(paths)`",
     "WeightedRandomSampler": "Use `pipe.sample(weights=weights)`",
-    "DataLoader": "Use a source with `.shuffle(seed=7).batch(32)`",
-    "Dataset": "Use a source, such as `hr.arrays({'x': x})` or `hr.files(paths)`",
+    "DataLoader": _LOADER,
+    "dataloader": _LOADER,
+    "Loader": _LOADER,
+    "loader": _LOADER,
+    "Dataset": _SOURCE,
+    "IterableDataset": "Use `hr.iterable(factory)`",
+    "TensorDataset": "Use `hr.arrays({'x': x})`",
+    "dataset": _SOURCE,
+    "datasets": _SOURCE,
+    "from_pandas": "Use `hr.arrays(frame)`",
+    "from_arrow": "Use `hr.arrays(table)`",
+    "from_numpy": "Use `hr.arrays({'x': x})`",
+    "from_dict": "Use `hr.arrays({'x': x})`",
+    "from_list": "Use `hr.iterable(lambda: examples)`",
+    "load_from_disk": "Use `hr.arrow(directory)`",
+    "range": "Use `hr.arrays({'x': range(10)})`",
     "from_tensor_slices": "Use `hr.arrays({'x': x})`",
     "from_generator": "Use `hr.iterable(factory)`",
     "generator": "Use `hr.iterable(factory)`",
     "read_csv": "Use `hr.csv(paths)`",
+    "scan_csv": "Use `hr.csv(paths)`",
     "read_parquet": "Use `hr.parquet(paths)`",
+    "scan_parquet": "Use `hr.parquet(paths)`",
+    "read_text": "Use `hr.text_lines(paths)`",
+    "open": "Use the source for the format, such as `hr.parquet(paths)`",
+    "feather": "Use `hr.arrow(paths)`",
+    "ipc": "Use `hr.arrow(paths)`",
     "load_dataset": "Use `hr.parquet(paths)` or `hr.json_lines(paths)`",
     "jsonl": "Use `hr.json_lines(paths)`",
     "json": "Use `hr.json_lines(paths)`, or `hr.json_array(paths)` if a file is one array",
