@@ -14,18 +14,18 @@ FILES = 10_000
 
 
 def run(options: Options) -> Result:
-    """Writes random files of each format with pyarrow and Python, and reads them."""
+    """Writes random files of each format with each installed writer, and reads them."""
     result = Result()
     count = options.times(FILES)
     # Different numbers than in the tests.
     first = (options.seed + 1) * FILES
-    for writer in WRITERS:
+    for name, writer in WRITERS:
         for number in range(first, first + count):
-            call = f"check_table_file({writer!r}, {number}, directory)"
-            with tempfile.TemporaryDirectory() as name, deadline(call, 120):
+            call = f"check_table_file({name!r}, {writer!r}, {number}, directory)"
+            with tempfile.TemporaryDirectory() as path, deadline(call, 120):
                 try:
-                    check_table_file(writer, number, Path(name))
+                    check_table_file(name, writer, number, Path(path))
                 except Exception as error:
                     result.failures.append(f"{call}: {type(error).__name__}: {error}")
-    result.figures.update({f"files of {writer}": count for writer in WRITERS})
+    result.figures.update({f"files of {name} by {writer}": count for name, writer in WRITERS})
     return result

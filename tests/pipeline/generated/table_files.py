@@ -1,18 +1,21 @@
-"""Random table files of pyarrow and Python: their writers' options, and the values they hold."""
+"""Random table files of several writers, with many options, and the values they hold."""
 
 import bz2
-import csv
 import gzip
-import io
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from tests.pipeline.sources.tables.written_tables import TABLE_TYPES, pa, plain, pq, random_table
+from tests.pipeline.generated.table_writers import (
+    TABLE_WRITERS,
+    TEXT_WRITERS,
+    TextColumn,
+    TextFile,
+)
+from tests.pipeline.sources.tables.written_tables import TABLE_TYPES, plain, random_table
 
 import headrace as hr
 
@@ -25,30 +28,30 @@ _COMPRESSIONS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
 }
-_PARQUET_CODECS: Final = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
+# Each format with each of its installed writers.
+WRITERS: Final = [
+    (name, writer)
+    for name, writers in {**TABLE_WRITERS, **TEXT_WRITERS}.items()
+    for writer in writers
+]
 
 
-class TextColumn(NamedTuple):
-    """A column of a text file.
-
-    Attributes:
-        word: Its type in headrace.
-        values: Its values, with None for missing ones.
-    """
-
-    word: Any
-    values: list[Any]
-
-
-def check_table_file(writer: str, number: int, directory: Path) -> None:
+def check_table_file(name: str, writer: str, number: int, directory: Path) -> None:
     """Writes a random file, and compares its values with those that headrace reads.
 
     Args:
-        writer: One of `WRITERS`.
+        name: The name of the format.
+        writer: The name of the writer. `WRITERS` lists those that are installed.
         number: The number of the file. The same number always creates the same file.
         directory: A directory for it.
     """
-    WRITERS[writer](Random(f"{writer} {number}"), directory)
+    random = Random(f"{name} {writer} {number}")
+    if name in TABLE_WRITERS:
+        _check_typed(name, writer, random, directory)
+    elif name == "csv":
+        _check_csv(writer, random, directory)
+    else:
+        _check_json(name, writer, random, directory)
 
 
 def _check_table(read: Callable[..., hr.Pipeline], path: Path, table: Any, random: Random) -> None:
@@ -90,54 +93,26 @@ def _check_refusal(
         raise AssertionError(f"a null of {name} was read: {rows}")
 
 
-def _table(random: Random, in_parquet: bool = False) -> Any:
-    names = random.sample(sorted(TABLE_TYPES), random.randint(1, 5))
+def _check_typed(name: str, writer: str, random: Random, directory: Path) -> None:
+    """Checks a file of Parquet or Arrow."""
+    _, write, types, needs_values = TABLE_WRITERS[name][writer]
+    path, table = directory / f"a.{name}", _table(random, types, needs_values)
+    write(table, path, random)
+    _check_table(getattr(hr, name), path, table, random)
+
+
+def _table(random: Random, types: frozenset[str], needs_values: bool) -> Any:
+    names = random.sample(sorted(types), random.randint(1, 5))
     kinds = {name: TABLE_TYPES[name][0] for name in names}
-    # To Parquet, pyarrow writes no dictionary without a value in a struct that is null.
-    is_filled = in_parquet and "struct_of_all" in names
+    is_filled = needs_values and "struct_of_all" in names
     num_rows = random.choice([0, 40, 200] if is_filled else [0, 1, 7, 40, 200])
     null_share = random.choice([0, 0.2] if is_filled else [0, 0.2, 1])
     return random_table(kinds, num_rows, null_share, random)
 
 
-def _parquet(random: Random, directory: Path) -> None:
-    path, table = directory / "a.parquet", _table(random, in_parquet=True)
-    pq.write_table(
-        table,
-        path,
-        row_group_size=random.choice([1, 9, 64, 10_000]),
-        compression=random.choice(_PARQUET_CODECS),
-        use_dictionary=random.random() < 0.5,
-        data_page_version=random.choice(["1.0", "2.0"]),
-        data_page_size=random.choice([1, 100, 1 << 20]),
-        dictionary_pagesize_limit=random.choice([1, 1 << 20]),
-        write_statistics=random.random() < 0.7,
-        write_page_index=random.random() < 0.3,
-        write_page_checksum=random.random() < 0.3,
-        use_compliant_nested_type=random.random() < 0.7,
-    )
-    _check_table(hr.parquet, path, table, random)
-
-
-def _arrow(random: Random, directory: Path) -> None:
-    path, table = directory / "a.arrow", _table(random)
-    options = pa.ipc.IpcWriteOptions(
-        compression=random.choice([None, "lz4", "zstd"]),
-        metadata_version=pa.ipc.MetadataVersion.V5,
-        unify_dictionaries=random.random() < 0.5,
-    )
-    new = random.choice([pa.ipc.new_file, pa.ipc.new_stream])
-    if new is pa.ipc.new_file:
-        # A file has one dictionary for each column.
-        table = table.unify_dictionaries()
-    with new(path, table.schema, options=options) as writer:
-        writer.write_table(table, max_chunksize=random.choice([1, 9, 64, 10_000]))
-    _check_table(hr.arrow, path, table, random)
-
-
-def _column(random: Random, num_rows: int, gap_share: float) -> TextColumn:
+def _column(random: Random, words: tuple[Any, ...], num_rows: int, gap_share: float) -> TextColumn:
     """A random column of text: integers, floats of 32 and 64 bits, booleans or strings."""
-    word: Any = random.choice([int, np.uint8, float, np.float64, bool, str])
+    word: Any = random.choice(words)
     kind = np.dtype(word) if word not in (str, bool, float) else None
 
     def value() -> Any:
@@ -163,10 +138,10 @@ def _column(random: Random, num_rows: int, gap_share: float) -> TextColumn:
     return TextColumn(word, values)
 
 
-def _text_columns(random: Random) -> dict[str, TextColumn]:
+def _text_columns(random: Random, words: tuple[Any, ...]) -> dict[str, TextColumn]:
     num_rows, gap_share = random.choice([1, 7, 100]), random.choice([0, 0.2])
     names = ["a", "b c", "ü", "D", "e.f"][: random.randint(1, 5)]
-    return {name: _column(random, num_rows, gap_share) for name in names}
+    return {name: _column(random, words, num_rows, gap_share) for name in names}
 
 
 def _check_text(
@@ -208,27 +183,18 @@ def _sign(value: float) -> float:
     return math.copysign(1, value)
 
 
-def _csv(random: Random, directory: Path) -> None:
+def _check_csv(writer: str, random: Random, directory: Path) -> None:
+    _, write, words = TEXT_WRITERS["csv"][writer]
     columns = {
         # An empty field is a missing one.
         name: TextColumn(column.word, ["x" if value == "" else value for value in column.values])
-        for name, column in _text_columns(random).items()
+        for name, column in _text_columns(random, words).items()
     }
     delimiter = random.choice([",", ";", "\t", "|"])
     # A line with one empty field alone would be blank.
     missing = random.choice(["", "NA"]) if len(columns) > 1 else "NA"
-    text = io.StringIO()
-    writer = csv.writer(
-        text,
-        delimiter=delimiter,
-        lineterminator=random.choice(["\n", "\r\n"]),
-        quoting=random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) if missing else csv.QUOTE_MINIMAL,
-    )
-    writer.writerow(columns)
-    for row in zip(*(column.values for column in columns.values()), strict=True):
-        writer.writerow([missing if value is None else _csv_text(random, value) for value in row])
-    mark = random.choice(["", "\ufeff"])
-    path = _compressed(random, directory, "a.csv", mark + text.getvalue())
+    text = write(TextFile(columns, directory, delimiter, missing), random)
+    path = _compressed(random, directory, "a.csv", random.choice(["", "\ufeff"]) + text)
 
     def read(path: Path, *args: Any, **value: Any) -> hr.Pipeline:
         return hr.csv(path, *args, delimiter=delimiter, na_values=missing or (), **value)
@@ -236,47 +202,14 @@ def _csv(random: Random, directory: Path) -> None:
     _check_text(read, path, columns)
 
 
-def _csv_text(random: Random, value: Any) -> Any:
-    if isinstance(value, bool):
-        return random.choice([str(value), str(value).lower(), str(int(value))])
-    return repr(value) if isinstance(value, float) else value
-
-
-def _json_rows(random: Random) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Columns, and their rows as objects with keys in any order, without some that are null."""
-    columns = {name.replace(".", "_"): column for name, column in _text_columns(random).items()}
-    rows = []
-    for row in zip(*(column.values for column in columns.values()), strict=True):
-        pairs = [
-            (name, value)
-            for name, value in zip(columns, row, strict=True)
-            if value is not None or random.random() < 0.5
-        ]
-        random.shuffle(pairs)
-        rows.append(dict(pairs))
-    return columns, rows
-
-
-def _json_lines(random: Random, directory: Path) -> None:
-    columns, rows = _json_rows(random)
-    lines = []
-    for row in rows:
-        is_ascii, separators = random.random() < 0.5, random.choice([(", ", ": "), (",", ":")])
-        lines.append(json.dumps(row, ensure_ascii=is_ascii, separators=separators))
-        lines += [""] * (random.random() < 0.1)
-    end = random.choice(["\n", "\r\n"])
-    path = _compressed(random, directory, "a.jsonl", end.join(lines) + end * random.randint(0, 1))
-    _check_text(hr.json_lines, path, columns)
-
-
-def _json_array(random: Random, directory: Path) -> None:
-    columns, rows = _json_rows(random)
-    is_ascii, separators = random.random() < 0.5, random.choice([(", ", ": "), (",", ":")])
-    indent = random.choice([None, None, 0, 2, "\t"])
-    text = json.dumps(rows, ensure_ascii=is_ascii, separators=separators, indent=indent)
-    before, after = random.choice(["", "\ufeff", " \n"]), random.choice(["", "\n", "\r\n\t "])
-    path = _compressed(random, directory, "a.json", before + text + after)
-    _check_text(hr.json_array, path, columns)
+def _check_json(name: str, writer: str, random: Random, directory: Path) -> None:
+    _, write, words = TEXT_WRITERS[name][writer]
+    drawn = _text_columns(random, words)
+    columns = {key.replace(".", "_"): column for key, column in drawn.items()}
+    is_array = name == "json_array"
+    text = write(TextFile(columns, directory, is_array=is_array), random)
+    path = _compressed(random, directory, "a.json" if is_array else "a.jsonl", text)
+    _check_text(getattr(hr, name), path, columns)
 
 
 def _compressed(random: Random, directory: Path, name: str, text: str) -> Path:
@@ -284,12 +217,3 @@ def _compressed(random: Random, directory: Path, name: str, text: str) -> Path:
     path = directory / f"{name}{ending}"
     path.write_bytes(_COMPRESSIONS[ending](text.encode()))
     return path
-
-
-WRITERS: Final[dict[str, Callable[[Random, Path], None]]] = {
-    "arrow": _arrow,
-    "csv": _csv,
-    "json_array": _json_array,
-    "json_lines": _json_lines,
-    "parquet": _parquet,
-}
