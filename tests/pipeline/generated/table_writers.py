@@ -85,15 +85,30 @@ pd, pl = map(_optional, ("pandas", "polars"))
 
 _CODECS: Final = ("snappy", "gzip", "zstd", "lz4", "brotli")
 _ROWS: Final = (1, 9, 64, 10_000)
+_INTEGERS: Final = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+_STRINGS: Final = {"string", "large_string", "binary", "large_binary"}
+# The encodings of Parquet other than PLAIN and dictionaries, by column.
+_ENCODINGS: Final[dict[str, tuple[str, ...]]] = {
+    "bool": ("RLE",),
+    **dict.fromkeys(("float16", "float32", "float64"), ("BYTE_STREAM_SPLIT",)),
+    **dict.fromkeys(_INTEGERS, ("DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT")),
+    **dict.fromkeys(_STRINGS, ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY")),
+    "fixed_binary": ("DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT"),
+}
 
 
 def _pyarrow_parquet(table: Any, path: Path, random: Random) -> None:
+    has_dictionaries = random.random() < 0.5
+    encodings = {} if has_dictionaries else _encodings(table, random)
     pq.write_table(
         table,
         path,
         row_group_size=random.choice(_ROWS),
         compression=random.choice(["none", *_CODECS]),
-        use_dictionary=random.random() < 0.5,
+        use_dictionary=has_dictionaries,
+        column_encoding=encodings or None,
+        use_deprecated_int96_timestamps=random.random() < 0.2,
+        store_decimal_as_integer=random.random() < 0.5,
         data_page_version=random.choice(["1.0", "2.0"]),
         data_page_size=random.choice([1, 100, 1 << 20]),
         dictionary_pagesize_limit=random.choice([1, 1 << 20]),
@@ -102,6 +117,12 @@ def _pyarrow_parquet(table: Any, path: Path, random: Random) -> None:
         write_page_checksum=random.random() < 0.3,
         use_compliant_nested_type=random.random() < 0.7,
     )
+
+
+def _encodings(table: Any, random: Random) -> dict[str, str]:
+    """Returns encodings for some of the columns that are not nested."""
+    names = [name for name in table.column_names if name in _ENCODINGS and random.random() < 0.5]
+    return {name: random.choice(_ENCODINGS[name]) for name in names}
 
 
 def _polars_parquet(table: Any, path: Path, random: Random) -> None:
@@ -139,6 +160,9 @@ def _fastparquet(table: Any, path: Path, random: Random) -> None:
             return pd.Series(column.to_pylist(), dtype=kind)
         return column.to_pandas()
 
+    # Its timestamps of 96 bits are only correct if they are nanoseconds.
+    has_other_times = not {"at_ms", "at_us"}.isdisjoint(table.column_names)
+    times = ["int64"] if has_other_times else ["int64", "int96"]
     frame = pd.DataFrame({name: series(table[name]) for name in table.column_names})
     fastparquet.write(
         str(path),
@@ -146,6 +170,7 @@ def _fastparquet(table: Any, path: Path, random: Random) -> None:
         row_group_offsets=random.choice(_ROWS),
         compression=random.choice([None, "SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI"]),
         stats=random.choice([True, False, "auto"]),
+        times=random.choice(times),
     )
 
 
@@ -187,21 +212,19 @@ def _sql(value: Any) -> str:
     return "'{}'".format(value.replace("'", "''")) if is_text else str(value)
 
 
-def _text_table(columns: dict[str, TextColumn]) -> Any:
-    """Returns columns of text as an Arrow table."""
-    kinds = {int: "int64", np.uint8: "uint8", bool: "bool", str: "string"}
-    return pa.table(
-        {name: pa.array(c.values, kinds.get(c.word, "float64")) for name, c in columns.items()}
-    )
+def _text_table(file: TextFile, random: Random) -> Any:
+    """Returns the columns of a text file as an Arrow table."""
+    kinds = {int: "int64", np.uint8: "uint8", np.float64: "float64", bool: "bool", str: "string"}
+    kinds[float] = random.choice(["float32", "float64"])
+    return pa.table({name: pa.array(c.values, kinds[c.word]) for name, c in file.columns.items()})
 
 
-def _text_frame(columns: dict[str, TextColumn]) -> Any:
-    """Returns columns of text as a data frame of pandas."""
-    kinds = {int: "Int64", np.uint8: "UInt8", bool: "boolean", str: object}
-    series = {
-        name: pd.Series(c.values, dtype=kinds.get(c.word, "float64")) for name, c in columns.items()
-    }
-    return pd.DataFrame(series)
+def _text_frame(file: TextFile, random: Random) -> Any:
+    """Returns the columns of a text file as a data frame of pandas."""
+    kinds = {int: "Int64", np.uint8: "UInt8", np.float64: "float64", bool: "boolean", str: object}
+    kinds[float] = random.choice(["float32", "float64"])
+    columns = file.columns.items()
+    return pd.DataFrame({name: pd.Series(c.values, dtype=kinds[c.word]) for name, c in columns})
 
 
 def _quoting(file: TextFile, random: Random, styles: list[Any]) -> Any:
@@ -230,7 +253,7 @@ def _csv_text(value: Any, random: Random) -> Any:
 
 
 def _pandas_csv(file: TextFile, random: Random) -> str:
-    text: str = _text_frame(file.columns).to_csv(
+    text: str = _text_frame(file, random).to_csv(
         index=False,
         sep=file.delimiter,
         na_rep=file.missing,
@@ -241,7 +264,7 @@ def _pandas_csv(file: TextFile, random: Random) -> str:
 
 
 def _polars_csv(file: TextFile, random: Random) -> str:
-    text: str = pl.from_arrow(_text_table(file.columns)).write_csv(
+    text: str = pl.from_arrow(_text_table(file, random)).write_csv(
         separator=file.delimiter,
         null_value=file.missing,
         line_terminator=random.choice(["\n", "\r\n"]),
@@ -252,7 +275,7 @@ def _polars_csv(file: TextFile, random: Random) -> str:
 
 
 def _pyarrow_csv(file: TextFile, random: Random) -> str:
-    arrow_csv, table, text = import_module("pyarrow.csv"), _text_table(file.columns), io.BytesIO()
+    arrow_csv, table, text = import_module("pyarrow.csv"), _text_table(file, random), io.BytesIO()
     if file.missing:
         # pyarrow always writes nulls as empty fields.
         filled = [
@@ -273,7 +296,7 @@ def _duckdb_csv(file: TextFile, random: Random) -> str:
     options = {"HEADER": True, "DELIMITER": file.delimiter, "NULLSTR": file.missing}
     if random.random() < 0.5:
         options["FORCE_QUOTE"] = "*"
-    return _text_by_duckdb(file, {"FORMAT": "csv", **options})
+    return _text_by_duckdb(file, random, {"FORMAT": "csv", **options})
 
 
 def _python_json(file: TextFile, random: Random) -> str:
@@ -315,7 +338,7 @@ def _json_of_rows(file: TextFile, random: Random, dumped: Callable[[Any], str]) 
 
 
 def _pandas_json(file: TextFile, random: Random) -> str:
-    text: str = _text_frame(file.columns).to_json(
+    text: str = _text_frame(file, random).to_json(
         orient="records",
         lines=not file.is_array,
         force_ascii=random.random() < 0.5,
@@ -325,25 +348,21 @@ def _pandas_json(file: TextFile, random: Random) -> str:
 
 
 def _polars_json(file: TextFile, random: Random) -> str:
-    frame = pl.from_arrow(_text_table(file.columns), rechunk=random.random() < 0.5)
+    frame = pl.from_arrow(_text_table(file, random), rechunk=random.random() < 0.5)
     text: str = frame.write_json() if file.is_array else frame.write_ndjson()
     return text
 
 
-def _duckdb_json(file: TextFile, _: Random) -> str:
-    return _text_by_duckdb(file, {"FORMAT": "json", "ARRAY": file.is_array})
+def _duckdb_json(file: TextFile, random: Random) -> str:
+    return _text_by_duckdb(file, random, {"FORMAT": "json", "ARRAY": file.is_array})
 
 
-def _text_by_duckdb(file: TextFile, options: dict[str, Any]) -> str:
+def _text_by_duckdb(file: TextFile, random: Random, options: dict[str, Any]) -> str:
     path = file.directory / "duckdb"
-    _copy_by_duckdb(_text_table(file.columns), path, options)
+    _copy_by_duckdb(_text_table(file, random), path, options)
     return path.read_bytes().decode()
 
 
-_NUMBERS: Final = frozenset(
-    {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
-    | {"float32", "float64"}
-)
 _ALL: Final = frozenset(TABLE_TYPES)
 # Of the types of Arrow, polars has no maps.
 _POLARS: Final = _ALL - {"map", "map_of_numbers", "wide_decimal"}
@@ -351,7 +370,9 @@ _POLARS: Final = _ALL - {"map", "map_of_numbers", "wide_decimal"}
 _DUCKDB: Final = _ALL - {
     *("null", "list_of_nulls", "struct_of_null", "duration", "wide_decimal", "float16")
 }
-_FASTPARQUET: Final = _NUMBERS | {"string", "binary", "at_ms", "at_us", "at_ns"}
+_FASTPARQUET: Final = _INTEGERS | {
+    *("bool", "float32", "float64", "string", "binary", "at_ms", "at_us", "at_ns")
+}
 
 _CSV: Final = {
     "python": TextWriter("csv", _python_csv),
@@ -381,7 +402,7 @@ TABLE_WRITERS: Final = {
             "pyarrow": TableWriter("pyarrow", _pyarrow_parquet, _ALL),
             "polars": TableWriter("polars", _polars_parquet, _POLARS),
             "duckdb": TableWriter("duckdb", _duckdb_parquet, _DUCKDB),
-            "fastparquet": TableWriter("fastparquet", _fastparquet, _FASTPARQUET),
+            "fastparquet": TableWriter("fastparquet", _fastparquet, frozenset(_FASTPARQUET)),
         }
     ),
     "arrow": _installed(
