@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.frameworks
-requirements=(torch lightning accelerate transformers trl torchdata torchtitan grain 'mlx[cpu]' torchft-nightly torchvision albumentations opencv-python-headless tifffile imagecodecs pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb datasets h5py zarr array_record pandas pyarrow nbclient ipykernel ipywidgets pytest pytest-timeout hypothesis mlxtend datatrove orjson megatron-core 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+requirements=(torch lightning accelerate transformers trl torchdata torchtitan grain 'mlx[cpu]' torchft-nightly torchvision albumentations opencv-python-headless tifffile imagecodecs pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb fastparquet datasets h5py zarr array_record pandas pyarrow nbclient ipykernel ipywidgets pytest pytest-timeout hypothesis mlxtend datatrove orjson megatron-core 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing PyTorch and JAX into %s\n' $venv
