@@ -440,14 +440,13 @@ class Fingerprint:
 
         If they cannot be compared, the whole module is added instead.
         """
-        annotations, names = _annotations(value), dict(vars(builtins))
-        if module is not None:
-            names.update(vars(module))
+        annotations = _annotations(value)
+        names = {} if module is None else vars(module)
         num_added, depth, functions = len(self._alive), self._depth, list(self._functions)
         try:
             self.add(annotations, where)
             for name in _names_in(annotations):
-                self.add(names.get(name), where)
+                self.add(names.get(name, vars(builtins).get(name)), where)
         except ValueError:
             if module is None:
                 raise
