@@ -76,7 +76,7 @@ class Entry:
 
 def is_remote(path: str) -> bool:
     """Returns whether a path is a URL of a remote file."""
-    match = _URL.match(path)
+    match = _URL.match(path) if "://" in path else None
     return match is not None and match[1].lower() != "file"
 
 

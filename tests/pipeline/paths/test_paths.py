@@ -49,6 +49,19 @@ def test_list_of_paths_keeps_its_order(directory, read):
     assert read([directory / "b", str(directory / "a"), directory / "c"]) == [b"bb", b"aa", b"dd"]
 
 
+def test_long_list_of_paths_is_read_like_a_short_one(directory, read, monkeypatch):
+    names = [f"{number:02}" for number in range(40)]
+    for name in names:
+        (directory / name).write_bytes(name.encode())
+    paths = [*(directory / name for name in names[::-1]), directory / "link", directory / "c"]
+    contents = [*(name.encode() for name in names[::-1]), b"dd", b"dd"]
+    assert read([*paths, directory / "07"]) == [*contents, b"07"]
+    monkeypatch.chdir(directory)
+    assert read([*names, "c", ".hidden"]) == [*map(str.encode, names), b"dd", b"nn"]
+    with pytest.raises(errors.NotFoundError, match=r"gone: no such file"):
+        read([*names, "gone"])
+
+
 def test_relative_paths_and_hidden_files_can_be_named(directory, read, monkeypatch):
     monkeypatch.chdir(directory)
     assert read(["a", ".hidden", "c/*"]) == [b"aa", b"nn", b"dd"]

@@ -12,9 +12,12 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from operator import itemgetter
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from fnmatch import translate
+from itertools import islice
+from operator import attrgetter, itemgetter
 from typing import Final, TypeAlias
 
 from headrace.io.os_errors import os_errors
@@ -30,6 +33,7 @@ __all__ = [
     "is_partition",
     "is_pattern",
     "matching",
+    "regular_files",
 ]
 
 # The extension of index files. An index file stores the record positions of the file next to it.
@@ -39,16 +43,19 @@ _REMEDY: Final = ". Its files would be missing from the data. Make the directory
 _Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
 # A device number and an inode number.
 _Identity: TypeAlias = "tuple[int, int]"
+_WILDCARD: Final = re.compile(r"[*?[]")
 _LEFT_BY_TOOLS: Final = re.compile(
     "_(SUCCESS|FAILURE|metadata|common_metadata|temporary|logs|delta_log|spark_metadata"
     "|symlink_format_manifest|(committed|started|distcp)_.*)|.*[.]_COPYING_"
 )
+# Directories of fewer paths than this are not listed to look up the paths.
+_FEW_PATHS: Final = 32
 _NOTHING_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 
 def is_pattern(path: str) -> bool:
     """Returns whether a path is a pattern, assuming that no file has this name."""
-    return re.search(r"[*?[]", path) is not None
+    return _WILDCARD.search(path) is not None
 
 
 def is_left_by_tools(name: str) -> bool:
@@ -56,6 +63,8 @@ def is_left_by_tools(name: str) -> bool:
 
     Hadoop and Spark write such files, and headrace writes index files.
     """
+    if name[:1] != "_" and not name.endswith((INDEX_SUFFIX, "_COPYING_")):
+        return False  # Most names end here, which is much faster than the regular expression.
     return is_index(name) or _LEFT_BY_TOOLS.fullmatch(name) is not None
 
 
@@ -84,6 +93,29 @@ def is_directory(path: str) -> bool | None:
             if not isinstance(error, OSError) or error.errno not in _NOTHING_THERE:
                 raise
             return False if os.path.islink(path) else None
+
+
+def regular_files(paths: Iterable[str]) -> set[str]:
+    """Returns those of many paths that are regular files, and perhaps not all of these.
+
+    Lists directories instead of looking up each path, which takes several times as long. A
+    directory with many other files, or one that cannot be listed, is left out.
+    """
+    names_in: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        start = path.rfind(os.sep) + 1
+        names_in[path[:start]].add(path[start:])
+    found: set[str] = set()
+    for prefix, names in names_in.items():
+        if len(names) < _FEW_PATHS:
+            continue
+        with suppress(OSError, ValueError), os.scandir(prefix or os.curdir) as entries:
+            found.update(
+                prefix + entry.name
+                for entry in islice(entries, 2 * len(names))
+                if entry.name in names and entry.is_file(follow_symlinks=False)
+            )
+    return found
 
 
 def files_in(directory: str) -> list[str]:
@@ -165,7 +197,9 @@ def _once(root: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
         root: A directory that contains all of them.
         entries: Distinct paths, and whether each is a link.
     """
-    parents = {os.path.dirname(path) for path, _ in entries}
+    # Finding one path per directory first is faster than calling `dirname` for each path.
+    one_of_each = {path[: path.rfind(os.sep) + 1]: path for path, _ in entries}
+    parents = {os.path.dirname(path) for path in one_of_each.values()}
     reals = {directory: os.path.realpath(directory or os.curdir) for directory in parents}
     if len(set(reals.values())) == len(reals) and not any(is_link for _, is_link in entries):
         return [path for path, _ in entries]
@@ -197,12 +231,14 @@ def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
             yield parent, parent_entry
             yield from _below(parent)
         elif is_pattern(part):
-            is_named = part.startswith((".", "_")) or is_index(part)
+            has_index = is_index(part)
+            is_named = part.startswith((".", "_")) or has_index
             entries = _entries(parent) if is_named else _visible(parent)
+            matches = re.compile(translate(part)).match
             yield from (
                 (path, entry)
                 for path, entry in entries
-                if fnmatchcase(entry.name, part) and (is_index(part) or not is_index(entry.name))
+                if matches(entry.name) and (has_index or not is_index(entry.name))
             )
         elif os.path.lexists(path := os.path.join(parent, part)):
             yield path, None
@@ -273,13 +309,13 @@ def _listed(directory: str, directories: _Directories, is_through_link: bool) ->
 
 
 def _leads_down(entry: "os.DirEntry[str]") -> bool:
-    with os_errors(entry.path, _REMEDY):
-        try:
-            return entry.is_dir()
-        except OSError as error:
-            if error.errno not in _NOTHING_THERE:
-                raise
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
             return False
+        with os_errors(entry.path, _REMEDY):
+            raise
 
 
 def _visible(directory: str) -> list[_Named]:
@@ -295,9 +331,10 @@ def _entries(directory: str) -> list[_Named]:
     with os_errors(directory or os.curdir, _REMEDY):
         try:
             with os.scandir(directory or os.curdir) as entries:
-                names = sorted((entry.name, entry) for entry in entries)
+                by_name = sorted(entries, key=attrgetter("name"))
         except OSError as error:
             if error.errno not in _NOTHING_THERE:
                 raise
             return []
-    return [(os.path.join(directory, name), entry) for name, entry in names]
+    prefix = os.path.join(directory, "")
+    return [(prefix + entry.name, entry) for entry in by_name]

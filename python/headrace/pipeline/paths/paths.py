@@ -19,6 +19,7 @@ from headrace.pipeline.paths.listing import (
     is_partition,
     is_pattern,
     matching,
+    regular_files,
 )
 
 __all__ = ["Paths", "as_paths", "check_compression", "find_files", "find_partitioned"]
@@ -87,20 +88,23 @@ def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]
     any depth. For a pattern, the relative path starts at the first directory that contains a
     wildcard.
     """
-    files = _find(where, paths, has_partitions=True)
-    return [(os.fsencode(path), _below(base, path)) for base, path in files]
+    files = list(_find(where, paths, has_partitions=True))
+    bases = {origin: _base(origin) for origin in {origin for origin, _ in files}}
+    return [(os.fsencode(path), _below(bases[origin], path)) for origin, path in files]
 
 
-def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
-    """Returns the files, and for each the base of its relative path."""
+def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> Iterator[tuple[str, str]]:
+    """Yields the files, each with the path or pattern that its relative path starts from."""
     local_paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for _, path in local_paths if storage.is_remote(path)]
     remote_files = dict(_remote_files(where, remote, has_partitions)) if remote else {}
-    return [
-        (base, file)
-        for base, path in local_paths
-        for file in remote_files.get(path) or _files_of(where, path, has_partitions)
-    ]
+    known = regular_files(path for _, path in local_paths if path not in remote_files)
+    for origin, path in local_paths:
+        if path in known:
+            yield origin, path
+        else:
+            for file in remote_files.get(path) or _files_of(where, path, has_partitions):
+                yield origin, file
 
 
 def _base(path: str) -> str:
@@ -121,7 +125,7 @@ def _below(base: str, path: str) -> str:
 
 
 def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
-    """Expands the braces in paths, and returns each path with its base.
+    """Expands the braces in paths. Returns each path with the path that its base is taken from.
 
     If a path exists, its braces are not expanded.
     """
@@ -136,7 +140,7 @@ def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return [
-        (_base(one) if of_path == [path] else _base(path[: path.index("{")] + "*"), one)
+        (one if of_path == [path] else path[: path.index("{")] + "*", one)
         for path, of_path in zip(paths, each, strict=True)
         for one in of_path
     ]
