@@ -56,3 +56,22 @@ def test_segment_that_a_forked_child_may_use_is_not_filled_again():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     os.close(can_read)
     os.close(may_look)
+
+
+@pytest.mark.parametrize("num_more", [1, 100])
+def test_pieces_that_are_already_in_the_segment_stay_there(num_more):
+    pool = SegmentPool()
+    for value in range(3):
+        taken = pool.take(SIZE)
+        taken[:] = value
+        pieces = [np.full(SIZE, value + 10 + n, np.uint8) for n in range(num_more)]
+        pieces = [pieces[0], taken, *pieces[1:]]
+        segment, offsets = pool.fill(pieces)
+        for piece, offset in zip(pieces, offsets, strict=True):
+            assert (segment.data[offset : offset + SIZE] == piece).all()
+        # The first time, a hundred pieces don't fit, so all of them move to a larger segment.
+        assert np.shares_memory(taken, segment.data) == (num_more == 1 or value > 0)
+        assert segment.append(np.zeros(segment.size, np.uint8)) is None
+        segment.close()
+        del taken, pieces, piece
+        pool.release([segment.number])

@@ -6,8 +6,8 @@ import pickle
 import socket
 import struct
 import weakref
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
 
 __all__ = ["Channel", "channels"]
 
@@ -82,6 +82,15 @@ class Channel:
             self.close()
             raise
         return pickle.loads(data), descriptors
+
+    def serve(self, handler: Callable[[Any, list[int]], None]) -> NoReturn:
+        """Calls a function for each message, with the message and its file descriptors.
+
+        Raises:
+            EOFError: If the other end is closed.
+        """
+        while True:
+            handler(*self.receive())
 
     def shut_down(self) -> None:
         """Ends the connection, and wakes threads that wait for it."""

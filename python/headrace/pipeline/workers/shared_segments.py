@@ -93,6 +93,19 @@ class Segment:
         self._used = begin + num_bytes
         return self.data[begin : self._used]
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether bytes have been taken since the segment was cleared."""
+        return self._used > 0
+
+    def append(self, data: npt.NDArray[np.uint8]) -> int | None:
+        """Copies bytes behind the used ones. Returns their offset, or None if they don't fit."""
+        room = self.take(data.nbytes)
+        if room is None:
+            return None
+        room[:] = data
+        return self._used - data.nbytes
+
     def offset_of(self, data: npt.NDArray[np.uint8]) -> int | None:
         """Returns the offset of bytes in the segment, or None if they are elsewhere."""
         offset = _address(data) - self._address
@@ -175,15 +188,13 @@ class SegmentPool:
         self, segment: Segment, pieces: Sequence[npt.NDArray[np.uint8]]
     ) -> list[int] | None:
         offsets = []
+        may_contain = segment.has_parts
         for piece in pieces:
-            offset = segment.offset_of(piece)
+            offset = segment.offset_of(piece) if may_contain else None
             if offset is None:
-                room = segment.take(piece.nbytes)
-                if room is None:
+                offset = segment.append(piece)
+                if offset is None:
                     return None
-                room[:] = piece
-                offset = segment.offset_of(room)
-                assert offset is not None
             offsets.append(offset)
         return offsets
 

@@ -14,11 +14,11 @@ the batches of one lane. Lanes take turns, so none gets far ahead.
 
 **The members.** The owner copies each batch into a memory segment that belongs to the member, and
 sends a message with its location, its checkpoint and its position in the global order
-(`messages.py`). The rank in the owner's process gets the batch itself (`own_channel.py`). Strings
-are sent as two arrays, and each member creates the objects. A thread receives the messages
-(`member.py`), so a rank that waits for another one in a collective operation still answers. To the
-rest of headrace, a member looks like an engine: a `Batches` object computes states, digests and
-reports from it, as usual.
+(`messages.py`). The rank in the owner's process gets the batch itself, without another thread in
+between (`own_channel.py`). Strings are sent as two arrays, and each member creates the objects. In
+other processes, a thread receives the messages (`member.py`), so a rank that waits for another one
+in a collective operation still answers. To the rest of headrace, a member looks like an engine: a
+`Batches` object computes states, digests and reports from it, as usual.
 
 **When the owner dies,** the members' connections break, and they elect a new owner in the same way.
 Each member brings its last checkpoints. The new owner starts all lanes at the earliest step that a

@@ -213,9 +213,8 @@ class EngineLanes:
         point, is_known = self._point(number)
         mix = self._mix(number)
         parts = self.execution.part_counts(0, number)
-        parts = [
-            n + before for n, before in zip(parts, lane.parts or [0] * len(parts), strict=True)
-        ]
+        if lane.parts:
+            parts = [n + before for n, before in zip(parts, lane.parts, strict=True)]
         checkpoint = self.execution.checkpoint(0, number)
         lane.place = Place(lane.place.step + 1, checkpoint, point, parts)
         lane.is_incomplete = not is_known or (mix is None and self._what.num_parts > 0)

@@ -347,8 +347,8 @@ def _receive_from(exchange: _Exchange, channel: NodeChannel, rank: int, shard: i
         channel.send(join)
         exchange.channel = channel
     segments = FilledSegments(_MOST_KEPT)
-    while not exchange.is_complete:
-        message, descriptors = channel.receive()
+
+    def handle(message: object, descriptors: list[int]) -> None:
         if isinstance(message, Produced) and message.columns is not None:
             message.columns.received(descriptors, segments)
         with exchange.changed:
@@ -356,6 +356,10 @@ def _receive_from(exchange: _Exchange, channel: NodeChannel, rank: int, shard: i
             exchange.changed.notify_all()
         if taken is not None:
             exchange.send(channel, taken)
+        if exchange.is_complete:
+            channel.shut_down()
+
+    channel.serve(handle)
 
 
 def _note(

@@ -32,14 +32,18 @@ __all__ = [
     "Taken",
 ]
 
-# Smaller arrays are pickled, and a longer pickle is put into the segment.
+# In columns that are pickled, smaller arrays are too. A longer pickle is put into the segment.
 _LEAST_BYTES: Final = 1 << 10
 _MOST_PICKLED: Final = 1 << 14
+# The kinds of dtypes whose arrays are described by a dtype and a shape.
+_PLAIN_KINDS: Final = frozenset("biufc")
 # A placeholder for the remedy, which the member fills in.
 _REMEDY: Final = "\0"
 
 # The pass, the position, the hash and the number of hashed examples; see `engine.OrderPoint`.
 Point: TypeAlias = tuple[int, int, int, int]
+# The dtype and the shape of an array.
+Layout: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class Place(NamedTuple):
@@ -132,14 +136,18 @@ class LocatedColumns(NamedTuple):
     """A batch in a segment of shared memory.
 
     Attributes:
-        pickled: The batch's pickled columns, without large arrays, or None if it is the first
-            location.
+        num_rows: The number of rows.
+        layouts: The dtype and the shape of each of a column's arrays. Strings have two arrays. A
+            column without layouts is pickled.
+        pickled: The pickled columns, without large arrays, or None if they are the first location.
         segment: The number of the segment.
         size: The size of the segment if it is new. The descriptor comes with the message.
         locations: The offset and the size of each array.
         dropped: The segments that the receiver must forget.
     """
 
+    num_rows: int
+    layouts: list[tuple[Layout, ...]]
     pickled: bytes | None
     segment: int
     size: int
@@ -169,9 +177,18 @@ class LocatedColumns(NamedTuple):
 
     def unpacked(self, segments: FilledSegments) -> Any:
         """Returns the columns. Their arrays use the memory of the segment."""
-        parts: list[Any] = segments.pieces(self.segment, self.locations)
-        pickled = parts.pop(0) if self.pickled is None else self.pickled
-        return pickle.loads(pickled, buffers=parts)
+        parts = iter(segments.pieces(self.segment, self.locations))
+        pickled: Any = next(parts) if self.pickled is None else self.pickled
+        columns = [
+            [np.ndarray(shape, dtype, next(parts)) for dtype, shape in layouts]
+            for layouts in self.layouts
+        ]
+        others = iter(pickle.loads(pickled, buffers=parts) if len(pickled) else ())
+        return self.num_rows, [_column(arrays) if arrays else next(others) for arrays in columns]
+
+
+def _column(arrays: list[npt.NDArray[Any]]) -> Any:
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
 class OwnColumns:
@@ -202,9 +219,18 @@ def _num_bytes(columns: object) -> int:
 class PackedColumns:
     """A batch that is copied to one or more members."""
 
-    def __init__(self, columns: object) -> None:
+    def __init__(self, num_rows: int, columns: Sequence[Any]) -> None:
+        self._num_rows: Final = num_rows
+        self._layouts: Final[list[tuple[Layout, ...]]] = []
         self._parts: list[npt.NDArray[np.uint8]] = []
-        pickled = pickle.dumps(columns, 5, buffer_callback=self._add)
+        others = []
+        for column in columns:
+            arrays = _plain_arrays(column)
+            self._layouts.append(tuple([(array.dtype.str, array.shape) for array in arrays]))
+            self._parts += [array.reshape(-1).view(np.uint8) for array in arrays]
+            if not arrays:
+                others.append(column)
+        pickled = pickle.dumps(others, 5, buffer_callback=self._add) if others else b""
         self._pickled: bytes | None = pickled
         if len(pickled) > _MOST_PICKLED:
             self._parts.insert(0, np.frombuffer(pickled, np.uint8))
@@ -228,6 +254,8 @@ class PackedColumns:
         dropped, pool.dropped = tuple(pool.dropped), []
         sizes = (part.nbytes for part in self._parts)
         located = LocatedColumns(
+            self._num_rows,
+            self._layouts,
             self._pickled,
             segment.number,
             segment.size if is_new else 0,
@@ -235,6 +263,16 @@ class PackedColumns:
             dropped,
         )
         return located, segment if is_new else None
+
+
+def _plain_arrays(column: object) -> tuple[npt.NDArray[Any], ...]:
+    """Returns the arrays of a column, or nothing if a dtype and a shape don't describe them."""
+    arrays = column if isinstance(column, tuple) else (column,)
+    is_plain = all(
+        type(array) is np.ndarray and array.dtype.kind in _PLAIN_KINDS and array.flags.c_contiguous
+        for array in arrays
+    )
+    return arrays if is_plain else ()
 
 
 @dataclass(frozen=True)

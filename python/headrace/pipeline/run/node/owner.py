@@ -61,7 +61,7 @@ class _Member:
         pool: Its segments.
         released: The segments that it no longer uses.
         step: The number of batches that its program has taken.
-        unused: The batches that it has not used yet.
+        unused: The sizes of the batches that it has not used yet, in bytes.
         answer_after: How many of the last batches it may take before it reports them.
     """
 
@@ -72,7 +72,7 @@ class _Member:
         self.pool: Final = SegmentPool()
         self.step = join.step
         self.released: list[int] = []
-        self.unused: list[LocatedColumns | OwnColumns] = []
+        self.unused: list[int] = []
         self.answer_after = 1
 
     def current_pool(self, lock: threading.Condition) -> SegmentPool:
@@ -109,6 +109,8 @@ class Owner:
         # Set once a lane has ended. The other lanes are about to end, too.
         self._is_ending = False
         self._is_over = False
+        # Set when a member leaves: perhaps nobody needs its lane any more.
+        self._has_left = True
         self._engine: EngineLanes | None = None
         listener.listen(2 * ranks.size)
         _owners.add(self)
@@ -156,15 +158,13 @@ class Owner:
         member = None
         try:
             join, _ = channel.receive()
-            member = _Member(channel, join)
+            member = joined = _Member(channel, join)
             if not self._add(member):
                 if not self._is_over:
                     channel.send(Failed(EngineFailure.of(_late_error(join.rank))))
                 # If this owner has ended, the rank looks for the next one.
                 return
-            while True:
-                message, _ = channel.receive()
-                self._note(member, message)
+            channel.serve(lambda taken, _: self._note(joined, taken))
         except (EOFError, OSError):
             pass
         finally:
@@ -184,6 +184,7 @@ class Owner:
         with self._changed:
             if self._members.get(member.join.rank) is member:
                 del self._members[member.join.rank]
+                self._has_left = True
             self._changed.notify_all()
 
     def _note(self, member: _Member, taken: Taken) -> None:
@@ -265,7 +266,10 @@ class Owner:
             else:
                 for member in self._of_shard(shards[lane]):
                     self._send_to(member, output[1])
+            if not (self._has_left or self._is_over):
+                continue
             with self._changed:
+                self._has_left = False
                 needed = {member.join.shard for member in self._members.values()}
                 if self._is_over or not needed:
                     return
@@ -292,32 +296,42 @@ class Owner:
                 columns = OwnColumns(output.columns)
                 self._wait_for(member, columns.num_bytes)
             elif output.columns is not None:
-                packed = packed or PackedColumns(output.columns)
+                packed = packed or PackedColumns(*output.columns)
                 self._wait_for(member, packed.num_bytes)
                 columns, segment = packed.located(member.current_pool(self._changed))
+            answer_after, oldest = self._note_sent(member, columns)
             message = Produced(
                 output.place,
                 output.is_known,
                 output.mix,
                 output.skips,
                 columns,
-                self._note_sent(member, columns),
+                answer_after,
                 output.failure,
-                self._oldest(),
+                oldest,
                 readings,
             )
             self._send_to(member, message, [] if segment is None else [segment.descriptor])
             if segment is not None:
                 segment.close()
 
-    def _note_sent(self, member: _Member, columns: LocatedColumns | OwnColumns | None) -> int:
-        """Notes a batch. Returns how many batches the member may take before it reports them."""
-        if columns is not None:
-            num_fitting = self._most_bytes // max(columns.num_bytes, 1)
-            with self._changed:
+    def _note_sent(
+        self, member: _Member, columns: LocatedColumns | OwnColumns | None
+    ) -> tuple[int, int]:
+        """Notes a batch.
+
+        Returns:
+            How many batches the member may take before it reports them, and the step of the slowest
+            member.
+        """
+        num_bytes = 0 if columns is None else columns.num_bytes
+        with self._changed:
+            if columns is not None:
+                num_fitting = self._most_bytes // max(num_bytes, 1)
                 member.answer_after = max(1, min(num_fitting, _MOST_UNUSED) // 2)
-                member.unused.append(columns)
-        return member.answer_after
+                member.unused.append(num_bytes)
+            oldest = min((one.step for one in self._members.values()), default=0)
+        return member.answer_after, oldest
 
     def _wait_for(self, member: _Member, num_bytes: int) -> None:
         """Waits until a member can accept a batch, or is gone."""
@@ -338,7 +352,7 @@ class Owner:
         with self._changed:
             is_there = self._members.get(member.join.rank) is member and not self._is_over
             num_unused = len(member.unused)
-            unused_bytes = sum(columns.num_bytes for columns in member.unused)
+            unused_bytes = sum(member.unused)
             is_fitting = unused_bytes + num_bytes <= self._most_bytes and num_unused < _MOST_UNUSED
             # The member may have taken all batches without reporting them.
             has_room = is_fitting or num_unused < max(2, member.answer_after)
@@ -347,10 +361,6 @@ class Owner:
             if patience_s:
                 self._changed.wait(patience_s)
             return False
-
-    def _oldest(self) -> int:
-        with self._changed:
-            return min((member.step for member in self._members.values()), default=0)
 
     def _of_shard(self, shard: int) -> list[_Member]:
         with self._changed:
