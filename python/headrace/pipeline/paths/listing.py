@@ -127,11 +127,16 @@ def files_in(directory: str) -> list[str]:
         OpError: If the directory cannot be listed.
     """
     files = [
-        (path, entry.is_symlink())
-        for path, entry in _visible(directory)
-        if entry.is_file() or (entry.is_symlink() and not os.path.exists(path))
+        entry
+        for entry in _visible(directory)
+        if entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
     ]
-    return _once(directory, files)
+    paths = [_path(directory, entry) for entry in files]
+    if not any(entry.is_symlink() for entry in files):
+        return paths
+    return _once(
+        directory, [(path, entry.is_symlink()) for path, entry in zip(paths, files, strict=True)]
+    )
 
 
 def files_in_partitions(directory: str) -> list[str]:
@@ -142,7 +147,7 @@ def files_in_partitions(directory: str) -> list[str]:
     Raises:
         OpError: If a directory cannot be listed.
     """
-    below = [path for path, entry in _visible(directory) if is_partition(entry.name)]
+    below = [_path(directory, entry) for entry in _visible(directory) if is_partition(entry.name)]
     inside = (files_in_partitions(path) for path in below if os.path.isdir(path))
     return [*files_in(directory), *(path for of_part in inside for path in of_part)]
 
@@ -236,8 +241,8 @@ def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
             entries = _entries(parent) if is_named else _visible(parent)
             matches = re.compile(translate(part)).match
             yield from (
-                (path, entry)
-                for path, entry in entries
+                (_path(parent, entry), entry)
+                for entry in entries
                 if matches(entry.name) and (has_index or not is_index(entry.name))
             )
         elif os.path.lexists(path := os.path.join(parent, part)):
@@ -271,8 +276,8 @@ class _Directories:
                 directory = waiting.pop()
                 self._real.add(_identity(directory))
                 waiting += [
-                    path
-                    for path, entry in _visible(directory)
+                    _path(directory, entry)
+                    for entry in _visible(directory)
                     if not entry.is_symlink() and _leads_down(entry)
                 ]
         return self._real
@@ -299,7 +304,7 @@ def _below(directory: str) -> Iterator[_Named]:
 
 
 def _listed(directory: str, directories: _Directories, is_through_link: bool) -> Iterator[_Named]:
-    here = _visible(directory)
+    here = [(_path(directory, entry), entry) for entry in _visible(directory)]
     yield from here
     for path, entry in here:
         if _leads_down(entry):
@@ -318,23 +323,26 @@ def _leads_down(entry: "os.DirEntry[str]") -> bool:
             raise
 
 
-def _visible(directory: str) -> list[_Named]:
+def _path(directory: str, entry: "os.DirEntry[str]") -> str:
+    """Returns the path of an entry of a directory, which is "" for the current one."""
+    return entry.path if directory else entry.name
+
+
+def _visible(directory: str) -> "list[os.DirEntry[str]]":
     return [
-        (path, entry)
-        for path, entry in _entries(directory)
+        entry
+        for entry in _entries(directory)
         if entry.name[0] != "." and not is_left_by_tools(entry.name)
     ]
 
 
-def _entries(directory: str) -> list[_Named]:
+def _entries(directory: str) -> "list[os.DirEntry[str]]":
     """Returns the sorted entries of a directory, or nothing if it does not exist."""
     with os_errors(directory or os.curdir, _REMEDY):
         try:
             with os.scandir(directory or os.curdir) as entries:
-                by_name = sorted(entries, key=attrgetter("name"))
+                return sorted(entries, key=attrgetter("name"))
         except OSError as error:
             if error.errno not in _NOTHING_THERE:
                 raise
             return []
-    prefix = os.path.join(directory, "")
-    return [(prefix + entry.name, entry) for entry in by_name]
