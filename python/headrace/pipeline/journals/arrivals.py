@@ -2,13 +2,12 @@
 
 import json
 import logging
-import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from headrace.core.errors import DataLossError
+from headrace.core.errors import DataLossError, NotFoundError
 from headrace.pipeline.journals.directory import Description, JournalDirectory
 from headrace.pipeline.journals.locks import is_free
 from headrace.pipeline.journals.order import Content, Run
@@ -111,10 +110,15 @@ class Segments:
             self._readers.move_to_end(key)
             return reader
         path = self._files.segment(writer, number)
-        if not os.path.exists(path):
-            return None
         number_of_journal, specs = self._description.number, self._description.specs
-        reader = SegmentReader(path, number_of_journal, writer, number, specs)
+        try:
+            reader = SegmentReader(path, number_of_journal, writer, number, specs)
+        except NotFoundError:
+            return None
+        if reader.size() < SegmentReader.first_offset:
+            # If the disk is full, the writer removes the file.
+            reader.close()
+            return None
         self._readers[key] = reader
         if len(self._readers) > _MOST_OPEN:
             self._readers.popitem(last=False)[1].close()

@@ -97,8 +97,12 @@ class SegmentWriter:
                     while rest:
                         rest = rest[os.write(self._file, rest) :]
         except BaseException:
-            os.ftruncate(self._file, self.end)
-            os.lseek(self._file, self.end, os.SEEK_SET)
+            if os.fstat(self._file).st_size < self.end + size:
+                os.ftruncate(self._file, self.end)
+                os.lseek(self._file, self.end, os.SEEK_SET)
+            else:
+                # Ctrl-C came after the last byte, and a reader may have read the commit.
+                self.end += size
             raise
         self.end += size
 
@@ -129,7 +133,6 @@ class SegmentReader:
         self._path = path
         self._first = _FIRST.pack(_MAGIC, bytes.fromhex(journal), writer, number)
         self._specs = specs
-        self._size = 0
         with os_errors(path):
             self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
@@ -147,22 +150,23 @@ class SegmentReader:
         Raises:
             DataLossError: If the file is damaged.
         """
-        if not self._has(offset + _COMMIT.size):
+        # A commit that failed, because the disk was full, is removed and may be replaced.
+        head = os.pread(self._file, _COMMIT.size, offset)
+        if len(head) < _COMMIT.size:
             return None
         if offset == _FIRST.size and os.pread(self._file, offset, 0) != self._first:
             raise self._damaged(offset, "the first bytes of the segment are wrong")
-        head = os.pread(self._file, _COMMIT.size, offset)
         kind, num_rows, num_bytes, version, checksum, head_checksum = _COMMIT.unpack(head)
         if kind != _KIND or engine.crc32c(head[:_CHECKED_BYTES]) != head_checksum:
-            if is_open and not self._has(offset + _COMMIT.size + 1):
+            if is_open and self._is_being_written(offset, head, offset + _COMMIT.size):
                 return None
             raise self._damaged(offset, "the checksum of the header does not match")
         end = offset + _COMMIT.size + num_bytes
-        if not self._has(end):
+        if self.size() < end:
             return None
         payload = os.pread(self._file, num_bytes, offset + _COMMIT.size)
         if engine.crc32c(payload) != checksum:
-            if is_open and not self._has(end + 1):
+            if is_open and self._is_being_written(offset, head, end):
                 return None
             raise self._damaged(offset, "the checksum of the rows does not match")
         try:
@@ -171,10 +175,9 @@ class SegmentReader:
             raise self._damaged(offset, str(error)) from error
         return Commit(self._path, offset, end, num_rows, version, columns)
 
-    def _has(self, end: int) -> bool:
-        if end > self._size:
-            self._size = self.size()
-        return end <= self._size
+    def _is_being_written(self, offset: int, head: bytes, end: int) -> bool:
+        """Returns whether a commit has changed since its first bytes were read, or is the last."""
+        return os.pread(self._file, len(head), offset) != head or self.size() <= end
 
     def _damaged(self, offset: int, what: str) -> DataLossError:
         number, at = 0, _FIRST.size
