@@ -459,6 +459,24 @@ class TestDeletion:
         append_in_parts(tmp_path, [{"n": 300 + k, "g": 10**6} for k in range(2)])
         assert numbers(pipe.resume(batches.state())) == [[1, 300, 301]]
 
+    def test_files_that_another_rank_needs_are_kept(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(order, "_FILE_BYTES", 200)
+        monkeypatch.setattr(reader, "_BLOCK_ROWS", 1)
+        append_in_parts(tmp_path, [{"n": n} for n in range(60)], size=1)
+        pipes = [hr.journal(tmp_path).shard(rank, 3).batch(2) for rank in range(3)]
+        ranks = [iter(pipe) for pipe in pipes]
+        for _ in range(7):
+            for batches in ranks:
+                next(batches)
+            states = [batches.state() for batches in ranks]
+            hr.Journal.delete_before(tmp_path, states)
+            for pipe, state in zip(pipes, states, strict=True):
+                next(pipe.resume(state))
+        rests = [numbers(pipe.resume(state)) for pipe, state in zip(pipes, states, strict=True)]
+        assert rests == [numbers(batches) for batches in ranks]
+        with pytest.raises(ValueError, match="the list of states is empty"):
+            hr.Journal.delete_before(tmp_path, [])
+
     def test_state_of_a_different_pipeline_deletes_nothing(self, tmp_path):
         append_in_parts(tmp_path, [{"n": 1}])
         batches = iter(hr.arrays({"x": [1, 2]}))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +36,20 @@ def position_of(journal: str, text: str) -> tuple[Start, int] | None:
     return None
 
 
+def _first_position(files: JournalDirectory, journal: str, state: Mapping[str, Any]) -> Start:
+    """Returns the first position in the journal from which a state continues."""
+    texts = _texts(state.get("place")) if isinstance(state, Mapping) else ()
+    positions = [
+        position[0] for text in texts if (position := position_of(journal, text)) is not None
+    ]
+    if not positions:
+        raise ValueError(
+            f"delete_before: the state has no position in the journal {files.path}. Pass a state "
+            "that batches.state() has returned after the first batch of this journal."
+        )
+    return min(positions)
+
+
 def _texts(value: object) -> Iterator[str]:
     """Yields all strings of a nested list."""
     if isinstance(value, str):
@@ -45,26 +59,16 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def delete_before(files: JournalDirectory, state: Mapping[str, Any]) -> int:
-    """Deletes the files that resuming from a state does not need. See `Journal.delete_before`."""
+def delete_before(files: JournalDirectory, states: Sequence[Mapping[str, Any]]) -> int:
+    """Deletes files that resuming from the states does not need; see `Journal.delete_before`."""
     description = files.description()
     if description is None:
         raise NotFoundError(
             None, None, f"{files.path}: there is no journal in this directory. Check the path."
         )
-    texts = _texts(state.get("place")) if isinstance(state, Mapping) else ()
-    positions = [
-        position[0]
-        for text in texts
-        if (position := position_of(description.number, text)) is not None
-    ]
-    if not positions:
-        raise ValueError(
-            f"delete_before: the state has no position in the journal {files.path}. Pass a state "
-            "that batches.state() has returned after the first batch of this journal."
-        )
+    first_needed = min(_first_position(files, description.number, state) for state in states)
     log = OrderLog(files, description.number)
-    log.open(min(positions).file)
+    log.open(first_needed.file)
     first = log.read()
     log.close()
     assert first is not None

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -180,23 +180,27 @@ class Journal:
                 self._lock.close()
 
     @staticmethod
-    def delete_before(directory: str | os.PathLike[str], state: Mapping[str, Any]) -> int:
+    def delete_before(
+        directory: str | os.PathLike[str], state: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ) -> int:
         """Deletes rows that no iteration needs if it resumes from `state` or a later state.
 
         Call it after you have saved a checkpoint, and when you no longer need any earlier one. With
-        several ranks, call it on one rank after all of them have received the batch that the state
-        belongs to. Files are deleted as a whole, so the latest ones stay. Nothing else ever deletes
-        rows. Afterwards, you can no longer read the journal from the beginning.
+        several ranks, call it on one rank, with the states of all ranks at the same step: some
+        ranks continue from earlier rows than others. Files are deleted as a whole, so the latest
+        ones stay. Nothing else ever deletes rows. Afterwards, you can no longer read the journal
+        from the beginning.
 
         Args:
             directory: The directory of the journal.
-            state: A state of a pipeline that reads the journal, from `Batches.state`.
+            state: A state of a pipeline that reads the journal, from `Batches.state`, or a list of
+                the states of all ranks.
 
         Returns:
             The number of bytes that were deleted.
 
         Raises:
-            ValueError: If the state has no position in this journal.
+            ValueError: If a state has no position in this journal, or the list is empty.
 
         Examples:
             >>> with hr.Journal("samples") as journal:
@@ -206,7 +210,10 @@ class Journal:
             >>> hr.Journal.delete_before("samples", batches.state())
             0
         """
-        return delete_before(JournalDirectory(directory_of("delete_before", directory)), state)
+        states: Any = state if isinstance(state, (list, tuple)) else [state]
+        if not states:
+            raise ValueError("delete_before: the list of states is empty, expected at least one.")
+        return delete_before(JournalDirectory(directory_of("delete_before", directory)), states)
 
     def __enter__(self) -> Self:
         return self
