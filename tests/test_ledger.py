@@ -1,5 +1,6 @@
 """Ledgers: the lines of training steps, `headrace audit` and `headrace replay`."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -45,6 +46,30 @@ def record(path, pipe, steps, batches_per_step=1, first=0):
             for _ in range(batches_per_step):
                 next(batches)
             ledger.record(step, batches, loss=1 / (step + 1))
+
+
+def test_step_can_be_recorded_again_after_the_disk_was_full(monkeypatch):
+    write, is_full = os.pwrite, True
+
+    def writing(*arguments):
+        if is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(*arguments)
+
+    monkeypatch.setattr("headrace.ledger.os.pwrite", writing)
+    with hr.Ledger("run") as ledger, iter(pipe_named("mixed")) as batches:
+        for step in range(3):
+            next(batches)
+            # The first time, this is the line with the names of the parts.
+            is_full = True
+            with pytest.raises(OSError, match="No space left"):
+                ledger.record(step, batches)
+            is_full = False
+            ledger.record(step, batches)
+        counts = batches.counts
+    entries = list(read_ledger("run"))
+    assert [entry.step for entry in entries] == [0, 1, 2]
+    assert entries[-1].parts == counts
 
 
 def test_line_contains_order_parts_and_numbers():

@@ -169,11 +169,11 @@ class Ledger:
         }
         self._remove_from(step)
         if not self._parts or self._parts[-1][1] != tuple(counts):
-            self._parts.append((self._end, tuple(counts)))
-            self._write({"ledger": _VERSION, "parts": list(counts)})
+            # If the disk is full, nothing is added, so the step can be recorded again.
+            offset = self._write({"ledger": _VERSION, "parts": list(counts)})
+            self._parts.append((offset, tuple(counts)))
+        self._offsets.append(self._write(content))
         self._steps.append(step)
-        self._offsets.append(self._end)
-        self._write(content)
 
     def _remove_from(self, step: int) -> None:
         index = bisect_left(self._steps, step)
@@ -184,13 +184,15 @@ class Ledger:
         del self._steps[index:], self._offsets[index:]
         self._parts = [(offset, parts) for offset, parts in self._parts if offset < self._end]
 
-    def _write(self, content: Mapping[str, Any]) -> None:
+    def _write(self, content: Mapping[str, Any]) -> int:
+        """Appends a line, and returns its offset."""
         line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
         written = os.pwrite(self._file, line, self._end)
         if written != len(line):
             os.ftruncate(self._file, self._end)
             raise OSError(f"{self._path}: only part of a line was written. Is the disk full?")
         self._end += len(line)
+        return self._end - len(line)
 
     def close(self) -> None:
         """Closes the file."""
