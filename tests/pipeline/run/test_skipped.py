@@ -481,8 +481,12 @@ class TestBudgets:
         self.until_error(pipeline.skip_errors(50).map(failing).skip_errors(9), ValueError)
         self.until_error(pipeline.skip_errors(49).map(failing).skip_errors(10), LookupError)
 
+    def test_budget_is_a_number_of_any_type(self, pipeline):
+        assert repr(pipeline.skip_errors(np.int64(50))) == repr(pipeline.skip_errors(50))
+        assert repr(pipeline.skip_errors(np.float32(0.5))) == repr(pipeline.skip_errors(0.5))
+
     def test_invalid_budget_is_rejected(self, pipeline):
-        for budget in (-1, 0.0, 1.0, 2.5, float("nan")):
+        for budget in (-1, 0.0, 1.0, 2.5, float("nan"), 10**400, np.int64(-1), np.float32(2)):
             with pytest.raises(ValueError, match="skip_errors: budget is"):
                 pipeline.skip_errors(budget)
         for budget in (True, "1", None):

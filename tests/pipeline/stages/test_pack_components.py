@@ -1,6 +1,7 @@
 """Arrays with several axes in packed rows, components that are carried along, and costs."""
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -269,6 +270,29 @@ def test_invalid_costs_are_rejected(rows, arguments, words):
                 pipe.pack(4, "t", along="x", balance=2, cost={"t": of_list})
     with pytest.raises(TypeError, match="cost is 'square', expected a dict"):
         pipe.pack(4, "t", along="x", balance=2, cost="square")
+
+
+def test_costs_are_real_numbers_of_any_type():
+    pipe = hr.arrays({"t": np.ones((3, 2))})
+    expected = repr(pipe.pack(4, "t", balance=2, cost={"t": {"square": 2.0}}))
+    for weight in (2, np.float32(2), np.int64(2), Fraction(2)):
+        assert repr(pipe.pack(4, "t", balance=2, cost={"t": {"square": weight}})) == expected
+    for huge in (10**400, Fraction(10**400)):
+        with pytest.raises(ValueError, match=r"for 't', expected a finite number of at least 0"):
+            pipe.pack(4, "t", balance=2, cost={"t": huge})
+
+
+def test_order_of_costs_is_not_part_of_the_state():
+    rows = [{"t": np.arange(n % 3 + 1), "x": np.arange(n % 2)} for n in range(40)]
+    costs = [("t", {"square": 0.5, "length": 2.0}), ("x", 3.0)]
+
+    def packed(costs):
+        return hr.iterable(lambda: rows).pack(4, "t", along="x", balance=2, cost=dict(costs))
+
+    batches = iter(packed(costs))
+    next(batches)
+    reordered = [("x", 3.0), ("t", {"length": 2.0, "square": 0.5})]
+    assert same(list(packed(reordered).resume(batches.state())), list(batches))
 
 
 def test_names_of_values_and_offsets_must_be_unused():

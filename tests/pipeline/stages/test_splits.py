@@ -147,6 +147,11 @@ def test_pipeline_that_cannot_be_split_is_rejected(sources):
         TypeError, match=r"split: one of the fractions is '0\.5', expected a number"
     ):
         pipe.split("0.5", 0.5)
+    for by in (None, "n"):
+        with pytest.raises(ValueError, match="1e-30 is too small for any example"):
+            pipe.split(1e-30, 1 - 1e-30, by=by)
+    with pytest.raises(ValueError, match=r"split: the fractions are .*inf"):
+        pipe.split(10**400, 0.5)
     with pytest.raises(ValueError, match="split: seed is -1, expected an int of at least 0"):
         pipe.split(0.5, 0.5, seed=-1)
     for grouped in (pipe.batch(4), pipe.batch(4).unbatch(), hr.concat([pipe.batch(4)])):

@@ -5,7 +5,8 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Final, SupportsIndex
+from numbers import Real
+from typing import Any, Final, SupportsIndex, cast
 
 from headrace.io import storage
 from headrace.pipeline.functions.function_state import keeps_state
@@ -15,11 +16,11 @@ from headrace.pipeline.values.types import Json, Spec
 
 __all__ = [
     "check_bool",
-    "check_budget",
     "check_function",
     "check_key",
     "check_processes",
     "check_remainder",
+    "checked_budget",
     "checked_directory",
     "checked_int",
     "checked_ints",
@@ -27,24 +28,28 @@ __all__ = [
     "checked_num_callers",
     "checked_seconds",
     "random_seed",
+    "real_number",
 ]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
 _MAX_COUNT: Final = 2**63 - 1
 
 
-def check_budget(budget: object) -> None:
-    """Raises an error unless the budget is a number or a fraction of examples to skip."""
-    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+def checked_budget(budget: object) -> int | float:
+    """Returns a number or a fraction of examples to skip. Raises an error for anything else."""
+    fraction = real_number(budget)
+    if fraction is None:
         raise TypeError(
             f"skip_errors: budget is {budget!r}, expected the number of examples that may be "
             "skipped, or a fraction of them, such as 0.001."
         )
-    if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
+    count = operator.index(budget) if isinstance(budget, SupportsIndex) else None
+    if not (0.0 < fraction < 1.0 if count is None else 0 <= count <= _MAX_COUNT):
         raise ValueError(
             f"skip_errors: budget is {budget!r}, expected an int of at least 0, or a float "
             "between 0.0 and 1.0."
         )
+    return fraction if count is None else count
 
 
 def check_function(where: str, function: object, has_seed: bool = False) -> None:
@@ -112,6 +117,19 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
         if least <= number <= _MAX_COUNT:
             return number
     raise ValueError(f"{where}: {name} is {value!r}, expected an int of at least {least}.")
+
+
+def real_number(value: object) -> float | None:
+    """Converts any type of real number to a float. Returns None for bools and other values.
+
+    A number that is too large becomes infinite.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if cast("Any", value) < 0 else math.inf
 
 
 def checked_num_callers(
@@ -202,11 +220,12 @@ def checked_directory(path: object, name: str = "cache_directory", where: str = 
 
 def checked_seconds(name: str, seconds: object, where: str = "options") -> float:
     """Returns a duration in seconds. Raises an error unless it is above 0."""
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+    number = real_number(seconds)
+    if number is None:
         raise TypeError(f"{where}: {name} is {seconds!r}, expected a number of seconds.")
-    if not 0 < seconds < math.inf:
+    if not 0 < number < math.inf:
         raise ValueError(f"{where}: {name} is {seconds}, expected a positive number of seconds.")
-    return float(seconds)
+    return number
 
 
 def check_remainder(where: str, remainder: object) -> None:

@@ -16,7 +16,7 @@ from headrace.pipeline.functions.python_functions import (
 )
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
-from headrace.pipeline.stages.arguments import checked_int, random_seed
+from headrace.pipeline.stages.arguments import checked_int, random_seed, real_number
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.clip_reader import AUDIO, PAD, ClipReader
 from headrace.pipeline.stages.components import batch_depth
@@ -278,7 +278,8 @@ class ClipsMethod(Chain):
             audio: The sample rate of the sound in Hz, such as 16000. By default, no sound is read.
                 Videos without an audio track then raise an error. Requires `decoder="pyav"`.
             audio_channels: The number of channels that the sound is mixed to. By default, it keeps
-                the channels of the file.
+                the channels of the file. FFmpeg's rules apply: both channels of mono sound mixed to
+                stereo have 0.707 times its amplitude (-3 dB).
 
         Raises:
             ModuleNotFoundError: If PyAV (or torchcodec, with `decoder="torchcodec"`) is not
@@ -336,16 +337,17 @@ class ClipsMethod(Chain):
 def _checked_start(at: object, count: int) -> str | float:
     if at in ("random", "uniform"):
         return str(at)
-    if isinstance(at, bool) or not isinstance(at, (int, float, np.integer, np.floating)):
+    seconds = real_number(at)
+    if seconds is None:
         raise TypeError(f"clips: at is {at!r}, expected 'random', 'uniform' or a time in seconds.")
-    if not 0 <= at < float("inf"):
+    if not 0 <= seconds < float("inf"):
         raise ValueError(f"clips: at is {at!r}, expected a time of at least 0 seconds.")
     if count > 1:
         raise ValueError(
             f"clips: at is {at!r} and count is {count}, but only one clip can start there. Pass "
             "count=1, or at='uniform'."
         )
-    return float(at)
+    return seconds
 
 
 def _checked_audio(

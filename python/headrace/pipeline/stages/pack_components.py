@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 
+from headrace.pipeline.stages.arguments import real_number
 from headrace.pipeline.values.types import Spec, Specs, element_type
 
 __all__ = [
@@ -64,7 +65,8 @@ def checked_costs(
                 f"pack: cost contains {name!r}, expected only components in names or along: "
                 f"{', '.join(map(repr, names))}."
             )
-    return tuple((name, _checked_cost(name, one)) for name, one in cost.items())
+    # A state doesn't depend on the order of the keys.
+    return tuple((name, _checked_cost(name, one)) for name, one in sorted(cost.items()))
 
 
 def _checked_cost(name: str, cost: Cost) -> PlainCost:
@@ -77,21 +79,23 @@ def _checked_cost(name: str, cost: Cost) -> PlainCost:
             f"pack: cost has {cost!r} for {name!r}, expected a dict from 'length', 'square' or "
             "'sum' to weights, such as {'length': 1000.0, 'square': 0.5}."
         )
-    return tuple((measure, _checked_weight(name, weight)) for measure, weight in cost.items())
+    weights = sorted(cost.items())
+    return tuple((measure, _checked_weight(name, weight)) for measure, weight in weights)
 
 
 def _checked_weight(name: str, weight: object) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+    number = real_number(weight)
+    if number is None:
         raise TypeError(
             f"pack: cost has {weight!r} for {name!r}, expected a number (the cost of each "
             "element), 'square' (the squared length), 'sum' (the sum of the values), or a dict "
             "with their weights, such as {'square': 0.5}."
         )
-    if not 0 <= weight < math.inf:
+    if not 0 <= number < math.inf:
         raise ValueError(
             f"pack: cost has {weight!r} for {name!r}, expected a finite number of at least 0."
         )
-    return float(weight)
+    return number
 
 
 def check_components(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from headrace.pipeline.stages.arguments import check_bool, check_budget
+from headrace.pipeline.stages.arguments import check_bool, checked_budget
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.random_access import check_skippable
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
@@ -89,7 +89,7 @@ class SkipErrorsMethod(Chain):
             >>> batches.skipped[0].reason
             'ValueError: division by zero'
         """
-        check_budget(budget)
+        checked = checked_budget(budget)
         check_bool("skip_errors", "raises_at_end", raises_at_end)
         check_skippable(self._stages)
-        return self._then(SkipErrors(budget, raises_at_end))
+        return self._then(SkipErrors(checked, raises_at_end))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core import engine
-from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.arguments import checked_int, real_number
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import ChainSpecs, steps
 from headrace.pipeline.stages.split_by import BUCKETS, SplitBy
@@ -158,11 +158,11 @@ def _splits(
         ValueError: If the shares do not add up to 1, or the pipeline's rows are not single records.
     """
     for share in shares:
-        if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
+        if real_number(share) is None:
             raise TypeError(
                 f"split: one of the fractions is {share!r}, expected a number, such as 0.9."
             )
-    numbers = tuple(map(float, shares))
+    numbers = tuple(number for share in shares if (number := real_number(share)) is not None)
     if len(numbers) < 2 or min(numbers) <= 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-9):
         raise ValueError(
             f"split: the fractions are {numbers}, expected at least two positive numbers that add "
@@ -181,6 +181,11 @@ def _splits(
     num_keys = _KEYS if by is None else BUCKETS
     ends = [round(sum(numbers[: index + 1]) * num_keys) for index in range(len(numbers) - 1)]
     bounds = [0, *ends, num_keys]
+    if any(first == end for first, end in pairwise(bounds)):
+        raise ValueError(
+            f"split: the fractions are {numbers}, but {min(numbers)} is too small for any example. "
+            "Remove it."
+        )
     if by is not None:
         return [
             SplitBy(index, numbers, seed, by, hashes)
