@@ -60,6 +60,27 @@ def broken(example):
     raise AssertionError("a part with the weight 0 is read")
 
 
+@pytest.mark.parametrize("factor", [5e-324, 1e-300, 1e308, 1.7e308])
+def test_only_the_ratios_of_weights_matter(factor):
+    expected = [int(example["n"]) for example in two(weights=[1, 1]).take(100)]
+    assert [int(e["n"]) for e in two(weights=[factor, factor]).take(100)] == expected
+    parts = {"web": lists(0, 50, 10), "books": lists(1000, 50, 10)}
+    by_tokens = hr.mix(parts, {"web": factor, "books": factor}, unit=("tokens", "tokens"))
+    assert of_parts(by_tokens) == [[50, 50]]
+    with pytest.raises(ValueError, match="a weight is too large"):
+        two(weights=[10**400, 1])
+
+
+def test_weights_of_tokens_need_no_seed(caplog):
+    parts = {"web": lists(0, 50, 10), "books": lists(1000, 50, 20)}
+    pipe = hr.mix(parts, unit=("tokens", "tokens"))
+    everything = [int(example["n"]) for example in pipe]
+    for rank in range(2):
+        assert [int(example["n"]) for example in pipe.shard(rank, 2)] == everything[rank::2]
+    assert [int(example["n"]) for example in pipe] == everything
+    assert "random numbers" not in caplog.text
+
+
 def test_nothing_is_drawn_from_a_part_with_weight_0():
     parts = {"web": numbers(0, 1000), "books": numbers(1000, 1000).filter(broken)}
     for stop in ("first", "all"):

@@ -1,9 +1,10 @@
 """`mix`: examples drawn from several pipelines."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from headrace.core import engine
 from headrace.core.digests import sha256
@@ -40,8 +41,6 @@ class Mix(Combination):
             examples.
     """
 
-    draws: ClassVar = True
-
     weights: tuple[float, ...]
     seed: int
     stop: Literal["first", "all"] = "first"
@@ -54,6 +53,11 @@ class Mix(Combination):
     def name(self) -> str:
         """The source's name in messages."""
         return "mix"
+
+    @property
+    def draws(self) -> bool:
+        """Whether the order depends on a seed. With weights of elements, it doesn't."""
+        return self.measured is None
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -94,7 +98,7 @@ class Mix(Combination):
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan that draws examples from the parts."""
-        schedule = [(0, self.weights), *self.schedule]
+        schedule = [(start, _scaled(of)) for start, of in ((0, self.weights), *self.schedule)]
         ids = list(map(_id, self.part_names)) or None
         specs, measured = planning.specs, None
         if self.measured is not None:
@@ -164,9 +168,20 @@ def mix(
     if stop not in ("first", "all"):
         raise ValueError(f"mix: stop is {stop!r}, expected 'first' or 'all'.")
     measured = checked_unit(unit, [static_specs(part) for part in parts])
+    if seed is None and measured is not None:
+        seed = 0  # Nothing is drawn.
     drawn = random_seed() if seed is None else checked_int("mix", "seed", seed, 0)
-    stage = Mix(parts, chosen, drawn, stop, seed is not None, names, changes, measured)
-    return stage
+    return Mix(parts, chosen, drawn, stop, seed is not None, names, changes, measured)
+
+
+def _scaled(weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Returns weights of at most 1 with the same ratios, whose sum a float can represent.
+
+    The weights are divided by a power of 2, so that no draw changes.
+    """
+    _, exponent = math.frexp(max(weights))
+    least = sys.float_info.min
+    return tuple(max(math.ldexp(weight, -exponent), least) if weight else 0.0 for weight in weights)
 
 
 def _id(name: str) -> int:
@@ -271,6 +286,8 @@ def _weights(weights: object, names: tuple[str, ...], count: int) -> tuple[float
         weights = [weights[name] for name in names]
     try:
         chosen = tuple(float(weight) for weight in weights)  # type: ignore[attr-defined]
+    except OverflowError as error:
+        raise ValueError(f"mix: a weight is too large for a float: {error}.") from error
     except (TypeError, ValueError) as error:
         raise TypeError(f"mix: weights is {weights!r}, expected numbers of at least 0.") from error
     if len(chosen) != count:

@@ -243,7 +243,7 @@ def check_pieces(chain: Sequence[Stage]) -> None:
             "shard(..., by='piece')."
         )
     before = chain[:window]
-    if any(source.draws for source in all_stages(before) if source.parts):
+    if any(stage.name == "mix" for stage in all_stages(before)):
         raise ValueError(
             f"{where}, but mix reads the files of each part separately. Remove by=, or call "
             "shuffle(window=...) and shard(..., by='piece') in each part."
