@@ -8,6 +8,7 @@ from tests import tfds_files as tf
 
 import headrace as hr
 from headrace.core import errors
+from headrace.testing import assert_resumes
 
 
 def png(pixels):
@@ -608,11 +609,35 @@ def test_arguments_of_the_wrong_type_are_rejected(toy, arguments, message):
         hr.tfds(**{"path": toy, "split": "train", **arguments})
 
 
-def test_windows_of_a_slice_are_an_error_with_a_remedy(robot):
-    with pytest.raises(
-        ValueError, match=r"'train.:50%.' of a split.*whole split, 'train',.*by='ep"
-    ):
-        hr.tfds(robot, "train[:50%]", steps=True).windows(2, within="episode_id")
+@pytest.mark.parametrize(
+    ("split", "episodes"),
+    [("train[1:4]", [1, 2, 3]), ("train[:2]", [0, 1]), ("train[-40%:]", [3, 4])],
+)
+def test_windows_of_a_slice_never_leave_it(robot, split, episodes):
+    steps = hr.tfds(robot, split, steps=True).select("reward", "episode_id", "id")
+    windows = steps.windows(2, within="episode_id")
+    results = [(window["id"].tolist(), window["reward"].tolist()) for window in windows]
+    assert results == [
+        ([100 + episode] * 2, [step, step + 1])
+        for episode in episodes
+        for step in range(LENGTHS[episode] - 1)
+    ]
+    assert_resumes(windows.shuffle(window=3, seed=1).batch(2))
+
+
+def test_windows_of_records_in_a_slice(toy):
+    windows = hr.tfds(toy, "train[1:9]").select("meta.id").windows(3)
+    assert [window["meta.id"].tolist() for window in windows] == [
+        [number, number + 1, number + 2] for number in range(1, 7)
+    ]
+    assert len(windows) == 6
+    with pytest.raises(ValueError, match=r"windows follows the slice .*Pass a window"):
+        windows.shuffle(seed=1)
+
+
+def test_windows_of_several_slices_are_an_error_with_a_remedy(robot):
+    with pytest.raises(ValueError, match=r"after several slices, 'train.*Read one slice, or conc"):
+        hr.tfds(robot, "train[:1]+train[3:]", steps=True).windows(2, within="episode_id")
 
 
 def test_windows_and_parts_consist_of_whole_episodes(robot):

@@ -147,6 +147,9 @@ def _obstacle_to_windows(chain: Sequence[Stage]) -> str | None:
             f"{step.name} calls a Python function for each example of a window. Write cache() "
             "before windows, use a native function, or call the function after windows"
         )
+    part = next((step.slice for step in behind if hasattr(step, "slice")), None)
+    if part is not None:
+        return f"windows follows the slice {part!r}, which is read from start to end"
     if chain[0].parts and not _is_cached(chain):
         return (
             f"windows follows {chain[0].name}. Call windows(...) on each part, or write cache() "

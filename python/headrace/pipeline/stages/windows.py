@@ -361,13 +361,13 @@ def _check_neighbours(chain: Sequence[Stage]) -> None:
                 f"neighbours of each example. Pass within={step.by!r} and write windows directly "
                 "after split, or write split(...) after windows."
             )
-        if part := getattr(step, "slice", None):
+        part = getattr(step, "slice", None)
+        if part is not None and "+" in part:
             raise ValueError(
-                f"windows: cannot come after the slice {part!r} of a split, because it needs the "
-                f"neighbours of each example. Read the whole split, {part.partition('[')[0]!r}, "
-                "and write split(...) after windows, for example split(0.5, 0.5, by='episode_id')."
+                f"windows: cannot come after several slices, {part!r}, because it needs the "
+                "neighbours of each example. Read one slice, or concatenate the windows of each."
             )
-        if step.effect in _SCATTERING:
+        if part is None and step.effect in _SCATTERING:
             raise ValueError(
                 f"windows: cannot come after {step.name}, because it needs the neighbours of each "
                 f"example. {_SCATTERING[step.effect]}."
