@@ -75,7 +75,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
     if shuffle.window is not None:
         words = f": {files_of_window(before, shuffle)}{_borders(before, shuffle, options)}"
     elif keeps_all(before):
-        words = ": all examples; a first pass over Parquet files keeps them in memory"
+        words = ": all examples; a first pass over the files keeps them in memory"
     elif needs_scan(before):
         words = f": all examples; {describe_lookup(options)}"
     else:

@@ -439,7 +439,7 @@ def test_full_shuffle_keeps_all_rows_in_memory(tmp_path):
     assert orders[0] == numbers(arrays)
     assert len(shuffled) == len(all_of_them)
     assert numbers(shuffled.shard(1, 3)) == orders[0][1::3]
-    assert "a first pass over Parquet files keeps them in memory" in shuffled.describe()
+    assert "a first pass over the files keeps them in memory" in shuffled.describe()
     testing.assert_resumes(shuffled.epochs(2).take(200), every=7)
     both = hr.concat([pipe, pipe.cache()]).shuffle(seed=7)
     assert sorted(numbers(both)) == sorted(all_of_them * 2)
