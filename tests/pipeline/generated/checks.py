@@ -156,7 +156,8 @@ def run(
         if not may_fail or isinstance(error, errors.ResourceExhaustedError):
             raise
         failure = type(error).__name__, str(error)
-        if batches is not None:
+        # Without the components, there is no state.
+        if batches is not None and states:
             states[-1] = copied(batches.state())
     skipped = [] if batches is None else batches.skipped
     return items, states or [state], Omitted(skipped, failure)
@@ -242,12 +243,12 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, value: Any, rand
         try:
             with program.pipeline(directory, ranks).options(**way).resume(None) as batches:
                 taken = list(islice(batches, index))
+            state = copied(batches.state())
         except FAILURES:
             if not may_fail:
                 raise
             # The budget may be used up before the position, or before the first item.
             continue
-        state = copied(batches.state())
         way = random.choice(ways_of(program))
         rest, _, omitted = run(program.pipeline(directory, ranks), way, state, may_fail)
         where = f"closed after {index} items, with {way}"
