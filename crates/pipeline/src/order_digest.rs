@@ -384,6 +384,8 @@ struct KeysOf<'a> {
     blocks: &'a [Arc<Block>],
     /// For each block of consecutive records of a file, the number of the first one.
     firsts: Vec<FirstKey>,
+    /// The numbers of the first records of files, for blocks without consecutive records.
+    bases: Vec<u64>,
     /// Recently used files with the number of their first record, because rows often alternate
     /// between files.
     files: Vec<(*const FileProvenance, u64)>,
@@ -395,9 +397,15 @@ enum FirstKey {
     Unseen,
     /// The numbers of the other rows follow consecutively.
     Consecutive(u64),
+    /// The numbers of the first records of the block's files begin here in `bases`.
+    Files(usize),
     /// The number of each row is looked up.
     Each,
 }
+
+/// The files of a block are all hashed in advance if there are at most this many. Other rows look
+/// for their file.
+const MOST_FILES: usize = 64;
 
 /// The minimum and maximum number of slots for remembered files. Both are powers of two.
 const NUM_REMEMBERED: [usize; 2] = [8, 2048];
@@ -408,19 +416,32 @@ impl<'a> KeysOf<'a> {
         let [least, most] = NUM_REMEMBERED;
         let num_slots = (2 * blocks.len()).clamp(least, most).next_power_of_two();
         let firsts = std::iter::repeat_n(FirstKey::Unseen, blocks.len()).collect();
-        Self { blocks, firsts, files: std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect() }
+        Self {
+            blocks,
+            firsts,
+            bases: Vec::new(),
+            files: std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect(),
+        }
     }
 
     /// Returns the number of a row, if the numbers of the following rows are consecutive.
     #[inline]
     fn of_run(&mut self, block: usize, row: usize) -> Option<u64> {
         if let FirstKey::Unseen = self.firsts[block] {
-            let first = self.blocks[block].provenance().run_from(0).map(|(file, record)| self.of(file, record, 0));
-            self.firsts[block] = first.map_or(FirstKey::Each, FirstKey::Consecutive);
+            let provenance = self.blocks[block].provenance();
+            self.firsts[block] = if let Some((file, record)) = provenance.run_from(0) {
+                FirstKey::Consecutive(self.of(file, record, 0))
+            } else if let Some(files) = provenance.files().filter(|files| files.len() <= MOST_FILES) {
+                let first = self.bases.len();
+                self.bases.extend(files.iter().map(|file| Self::base(file)));
+                FirstKey::Files(first)
+            } else {
+                FirstKey::Each
+            };
         }
         match self.firsts[block] {
             FirstKey::Consecutive(first) => Some(plus(first, reduced(row as u64))),
-            FirstKey::Unseen | FirstKey::Each => None,
+            FirstKey::Unseen | FirstKey::Files(_) | FirstKey::Each => None,
         }
     }
 
@@ -430,7 +451,13 @@ impl<'a> KeysOf<'a> {
         if let Some(key) = self.of_run(block, row) {
             return key;
         }
-        match self.blocks[block].provenance().identity(row) {
+        let provenance = self.blocks[block].provenance();
+        if let FirstKey::Files(first) = self.firsts[block]
+            && let Some((file, record, sub)) = provenance.record(row)
+        {
+            return Self::number(self.bases[first + file], record, sub);
+        }
+        match provenance.identity(row) {
             Some((file, record, sub)) => self.of(file, record, sub),
             None => UNKNOWN,
         }
@@ -445,8 +472,13 @@ impl<'a> KeysOf<'a> {
         if remembered.0 != pointer {
             *remembered = (pointer, Self::base(file));
         }
+        Self::number(remembered.1, record, sub)
+    }
+
+    /// The number of a record, from the number of the first record of its file.
+    fn number(base: u64, record: u64, sub: u64) -> u64 {
         let sub = if sub == 0 { 0 } else { reduced(mix(sub, UNKNOWN)) };
-        plus(plus(remembered.1, reduced(record)), sub)
+        plus(plus(base, reduced(record)), sub)
     }
 
     fn base(file: &FileProvenance) -> u64 {

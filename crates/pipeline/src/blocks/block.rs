@@ -31,6 +31,11 @@ impl Block {
         Ok(Self { columns, num_rows, is_packed, provenance, _charge: None })
     }
 
+    /// A block without columns and rows.
+    pub fn empty() -> Self {
+        Self { columns: Vec::new(), num_rows: 0, is_packed: false, provenance: Provenance::Unknown, _charge: None }
+    }
+
     /// Attaches a memory charge to the block.
     pub fn charged(mut self, charge: Charge) -> Self {
         self._charge = Some(charge);

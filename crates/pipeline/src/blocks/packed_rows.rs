@@ -21,13 +21,13 @@ const TILE_ROWS: usize = 128;
 /// Rows that store the values of several columns of a block.
 #[derive(Debug)]
 pub struct PackedRows {
-    layout: Layout,
+    layout: Arc<Layout>,
     bytes: Vec<u8>,
 }
 
 /// Where a packed row stores each column's value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Layout {
     fields: Vec<Field>,
     row_bytes: usize,
 }
@@ -87,6 +87,11 @@ impl Layout {
         layouts
     }
 
+    /// The size of a row.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
     /// The columns, in the order of their offsets.
     pub(super) fn fields(&self) -> &[Field] {
         &self.fields
@@ -115,18 +120,79 @@ impl PackedRows {
             7 => layout.pack::<56>(sources, num_rows, &mut bytes),
             _ => layout.pack::<64>(sources, num_rows, &mut bytes),
         }
-        Ok(Self { layout, bytes })
+        Ok(Self { layout: Arc::new(layout), bytes })
+    }
+
+    /// No rows yet, with room for `num_rows`.
+    pub fn with_room(layout: &Arc<Layout>, num_rows: usize) -> Result<Self> {
+        Ok(Self { layout: Arc::clone(layout), bytes: room(num_rows * layout.row_bytes)? })
     }
 
     /// The places of the values.
-    pub(super) fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
+    }
+
+    /// The number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() / self.layout.row_bytes
+    }
+
+    /// The bytes of row `row`.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[u8] {
+        let row_bytes = self.layout.row_bytes;
+        &self.bytes[row * row_bytes..][..row_bytes]
+    }
+
+    /// Loads rows into the CPU's cache. It can wait for many of them at the same time.
+    pub fn touch(&self, rows: impl Iterator<Item = usize>) {
+        std::hint::black_box(rows.fold(0, |touched, row| touched ^ self.touched(row)));
+    }
+
+    /// A number that depends on all cache lines of row `row`.
+    #[inline]
+    pub fn touched(&self, row: usize) -> u8 {
+        let bytes = self.row(row);
+        bytes[0] ^ bytes[bytes.len() - 1]
+    }
+
+    /// Replaces row `row` with a row of the same layout.
+    #[inline]
+    pub fn set(&mut self, row: usize, bytes: &[u8]) {
+        let row_bytes = self.layout.row_bytes;
+        self.bytes[row * row_bytes..][..row_bytes].copy_from_slice(bytes);
+    }
+
+    /// Adds a row of the same layout.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds rows of zeros until there are `num_rows`.
+    pub fn grow_to(&mut self, num_rows: usize) {
+        let more = (num_rows * self.layout.row_bytes).saturating_sub(self.bytes.len());
+        self.bytes.extend(std::iter::repeat_n(0, more));
+    }
+
+    /// Replaces row `row` with the last one, which is removed.
+    pub fn swap_remove(&mut self, row: usize) {
+        let row_bytes = self.layout.row_bytes;
+        let last = self.bytes.len() - row_bytes;
+        self.bytes.copy_within(last.., row * row_bytes);
+        self.bytes.truncate(last);
+    }
+
+    /// The memory that the rows use, including room for more.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// Gathers the values of each field from the rows at `positions`. A position is the number of
     /// an item in `rows` and a row in it. All items must have the same layout.
     pub(super) fn gather(rows: &[&Self], positions: &[(usize, usize)]) -> Result<Vec<Vec<u8>>> {
-        let Some(Self { layout, .. }) = rows.first() else { return Ok(Vec::new()) };
+        let Some(layout) = rows.first().map(|rows| &rows.layout) else { return Ok(Vec::new()) };
         let values = layout.fields.iter().map(|field| room(positions.len() * field.num_bytes));
         let mut values = values.collect::<Result<Vec<_>>>()?;
         match layout.row_bytes / UNIT_BYTES {
@@ -224,7 +290,7 @@ impl Packed {
     }
 
     /// The rows that store this column.
-    pub(super) fn rows(&self) -> &PackedRows {
+    pub(super) fn rows(&self) -> &Arc<PackedRows> {
         &self.rows
     }
 
@@ -234,7 +300,7 @@ impl Packed {
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.rows.bytes.len() / self.rows.layout.row_bytes
+        self.rows.len()
     }
 
     /// True if there are none.
@@ -249,7 +315,7 @@ impl Packed {
 
     /// The memory that the column uses. The padding of rows is counted with their first column.
     pub fn held_bytes(&self) -> usize {
-        let Layout { fields, row_bytes } = &self.rows.layout;
+        let Layout { fields, row_bytes } = &*self.rows.layout;
         let others: usize = fields[1..].iter().map(|field| field.num_bytes).sum();
         self.len() * if self.field == 0 { row_bytes - others } else { self.field().num_bytes }
     }

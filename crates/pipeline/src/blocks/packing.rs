@@ -3,6 +3,7 @@
 use crate::blocks::block::Block;
 use crate::blocks::column::{Column, Text};
 use crate::blocks::packed_rows::{Layout, Packed, PackedRows, Source, Values};
+use crate::blocks::provenance::Provenance;
 use crate::blocks::span::Span;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -46,6 +47,19 @@ pub fn packed_whole(block: Block) -> Result<Block> {
     Ok(block.charged(charge))
 }
 
+/// The packed rows of a block, if they hold all of its values.
+pub fn whole_rows(block: &Block) -> Option<&Arc<PackedRows>> {
+    let rows = block.columns.first()?.packed()?.rows();
+    let is_whole = |column: &Column| matches!(column, Column::Packed(packed) if Arc::ptr_eq(packed.rows(), rows));
+    block.columns.iter().all(is_whole).then_some(rows)
+}
+
+/// A block of packed rows that hold all of its values.
+pub fn block_of(rows: PackedRows, provenance: Provenance) -> Result<Block> {
+    let num_rows = rows.len();
+    Block::new(Packed::all_of(rows).map(Column::Packed).collect(), num_rows, provenance)
+}
+
 /// The values of a column, if they can be stored in packed rows.
 fn values(column: &Column) -> Option<Values> {
     match column {
@@ -78,7 +92,7 @@ pub fn gather_packed(
     column: usize,
     positions: &[(usize, usize)],
 ) -> Result<Option<Vec<(usize, Column)>>> {
-    let rows = blocks.iter().map(|block| block.columns[column].packed().map(Packed::rows));
+    let rows = blocks.iter().map(|block| block.columns[column].packed().map(|packed| &**packed.rows()));
     let Some(rows) = rows.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let Some(layout) = rows.first().map(|rows| rows.layout()) else { return Ok(None) };
     if rows.iter().any(|rows| rows.layout() != layout) {
@@ -111,7 +125,6 @@ pub fn gather_packed(
 mod tests {
     use super::*;
     use crate::blocks::column::{Lists, Ragged};
-    use crate::blocks::provenance::Provenance;
     use crate::blocks::rows::Rows;
     use crate::budget::Budget;
     use headrace_engine::tensor::shape::Shape;

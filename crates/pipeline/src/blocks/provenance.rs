@@ -173,12 +173,35 @@ impl Provenance {
         match self {
             Self::Unknown => None,
             Self::Run(file, first) => Some((file, first + row as u64, 0)),
-            Self::Near(file, first, distances) => Some((file, first + u64::from(*distances.get(row)?), 0)),
-            Self::Each(files, rows) => {
-                let (file, record) = *rows.records.get(row)?;
-                Some((files.get(file as usize)?, record, rows.subs.get(row).copied().unwrap_or(0)))
-            }
             Self::Of(deferred) => deferred.provenance().identity(row),
+            Self::Near(..) | Self::Each(..) => {
+                let (file, record, sub) = self.record(row)?;
+                Some((self.files()?.get(file)?, record, sub))
+            }
+        }
+    }
+
+    /// The files that [`Provenance::record`] refers to, unless all rows are consecutive records.
+    pub fn files(&self) -> Option<&[Arc<FileProvenance>]> {
+        match self {
+            Self::Near(file, ..) => Some(std::slice::from_ref(file)),
+            Self::Each(files, _) => Some(files),
+            Self::Of(deferred) => deferred.provenance().files(),
+            Self::Unknown | Self::Run(..) => None,
+        }
+    }
+
+    /// The index of the file of row `row` in [`Provenance::files`], the record number, and the index
+    /// within the record.
+    pub fn record(&self, row: usize) -> Option<(usize, u64, u64)> {
+        match self {
+            Self::Near(_, first, distances) => Some((0, first + u64::from(*distances.get(row)?), 0)),
+            Self::Each(_, rows) => {
+                let (file, record) = *rows.records.get(row)?;
+                Some((file as usize, record, rows.subs.get(row).copied().unwrap_or(0)))
+            }
+            Self::Of(deferred) => deferred.provenance().record(row),
+            Self::Unknown | Self::Run(..) => None,
         }
     }
 

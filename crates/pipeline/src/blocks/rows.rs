@@ -86,6 +86,18 @@ impl Rows {
         self.blocks.len() - 1
     }
 
+    /// Reserves the number of a block that [`Rows::set_block`] will add.
+    pub fn reserve_block(&mut self) -> usize {
+        let blocks = Arc::make_mut(&mut self.blocks);
+        blocks.push(Arc::new(Block::empty()));
+        blocks.len() - 1
+    }
+
+    /// Sets the block of a reserved number.
+    pub fn set_block(&mut self, number: usize, block: Arc<Block>) {
+        Arc::make_mut(&mut self.blocks)[number] = block;
+    }
+
     /// Adds `length` rows of block `block`, starting at row `start`.
     #[inline]
     pub fn push_run(&mut self, block: usize, start: usize, length: usize) {

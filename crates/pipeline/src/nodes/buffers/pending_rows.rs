@@ -1,11 +1,16 @@
 //! Blocks with pending rows. If few rows of a block are left, the block is replaced by a copy of
 //! those rows.
+//!
+//! A window can instead move the values of each row into its own memory when the row enters it, and
+//! out of it when the row leaves. The block then only remembers the provenance of its rows.
 
 use crate::blocks::block::Block;
+use crate::blocks::packed_rows::{Layout, PackedRows};
 use crate::blocks::packing::{packed, packed_whole};
 use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
+use crate::nodes::buffers::moving::{Left, Moving};
 use headrace_engine::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -44,6 +49,12 @@ pub struct PendingRows {
     is_tight: bool,
     /// Blocks that may have few rows left. Only used while rows are being moved out.
     few: Vec<u32>,
+    /// True if values are moved out of their blocks.
+    moves_values: bool,
+    /// The layout of moved values, once there are any.
+    layout: Option<Arc<Layout>>,
+    /// The moved values that belong to the current group of rows.
+    left: Left,
     /// The memory charge for the tables, without the blocks.
     charge: Option<Charge>,
 }
@@ -80,7 +91,10 @@ struct PendingBlock {
     waits: Bits,
     /// If the block was replaced by a smaller one: the rows that were kept.
     kept: Option<Ranks>,
-    /// The index of the block in a group of rows, and the number of that group, counting from 1.
+    /// Present if the values move out.
+    moving: Option<Moving>,
+    /// The index of the block in a group of rows, or of its file if the values move out, and the
+    /// number of that group, counting from 1.
     known: (usize, u64),
 }
 
@@ -166,7 +180,20 @@ impl PendingBlock {
     fn add(&mut self, rows: Range<usize>, run: u64) {
         self.num_waiting += rows.len();
         self.last_run = run;
-        rows.for_each(|row| self.waits.set(row));
+        match &mut self.moving {
+            Some(moving) => moving.expect(rows.len()),
+            None => rows.for_each(|row| self.waits.set(row)),
+        }
+    }
+
+    /// Drops the values if all of them have moved out.
+    fn drop_moved(&mut self) {
+        if let (Some(moving), Some(block)) = (&mut self.moving, &mut self.block)
+            && !self.is_open
+            && moving.forget_values()
+        {
+            *block = Arc::new(Block::empty().with_provenance(block.provenance().clone()));
+        }
     }
 
     /// Returns the position of an original row in the current block.
@@ -179,6 +206,7 @@ impl PendingBlock {
     #[inline]
     fn are_few(&self, is_tight: bool) -> bool {
         match is_tight {
+            _ if self.moving.is_some() => self.num_waiting == 0,
             true => self.num_waiting * TIGHT_PART <= self.num_rows,
             false if self.is_small => self.num_waiting == 0,
             false => self.num_waiting * KEPT_PART <= self.num_rows,
@@ -187,6 +215,9 @@ impl PendingBlock {
 
     /// Returns the memory that the pending rows account for.
     fn num_bytes(&self) -> usize {
+        if let Some(moving) = &self.moving {
+            return moving.row_bytes() * self.num_waiting;
+        }
         let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
         self.block.as_ref().map_or(0, bytes)
     }
@@ -294,7 +325,12 @@ impl PendingRows {
 
     /// Adds a block and returns its number.
     fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
-        let pending_block = PendingBlock::new(block, self.arrival, budget)?;
+        let mut pending_block = PendingBlock::new(block, self.arrival, budget)?;
+        if self.moves_values
+            && let Some(block) = &pending_block.block
+        {
+            pending_block.moving = Moving::of(block, &mut self.layout);
+        }
         let number = match self.free.pop() {
             Some(number) => {
                 self.blocks[number as usize] = pending_block;
@@ -322,9 +358,51 @@ impl PendingRows {
         for number in open {
             let pending_block = &mut self.blocks[number as usize];
             (pending_block.is_open, pending_block.origin) = (false, Weak::new());
+            pending_block.drop_moved();
             self.thin_out(number, budget)?;
         }
         Ok(())
+    }
+
+    /// Sets whether values move out of arriving blocks if possible: into a window with
+    /// [`PendingRows::enter`], and out of it with [`PendingRows::leave`].
+    pub fn move_values(&mut self, moves_values: bool) {
+        self.moves_values = moves_values;
+    }
+
+    /// The layout of the values that move, if there are any yet.
+    pub fn layout(&self) -> Option<&Arc<Layout>> {
+        self.layout.as_ref()
+    }
+
+    /// Loads values that are about to move into the CPU's cache.
+    pub fn touch(&self, rows: &[PendingRow]) {
+        let touched = rows.iter().fold(0, |touched, (number, row)| {
+            let moving = self.blocks[*number as usize].moving.as_ref();
+            touched ^ moving.map_or(0, |moving| moving.touched(*row as usize))
+        });
+        std::hint::black_box(touched);
+    }
+
+    /// Moves the values of a pending row into row `slot` of `window`, if its block's values move.
+    #[inline]
+    pub fn enter(&mut self, (number, row): PendingRow, slot: usize, window: &mut PackedRows) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        let Some(moving) = &mut pending_block.moving else { return Ok(()) };
+        if moving.move_into(row as usize, slot, window)? {
+            pending_block.drop_moved();
+        }
+        Ok(())
+    }
+
+    /// Moves the values of a pending row, row `slot` of `window`, to the end of the current group,
+    /// if its block's values move. [`PendingRows::give`] must follow.
+    #[inline]
+    pub fn leave(&mut self, (number, _): PendingRow, slot: usize, window: &PackedRows) -> Result<()> {
+        match self.blocks[number as usize].moving {
+            Some(_) => self.left.push_values(slot, window),
+            None => Ok(()),
+        }
     }
 
     /// Begins a new group of returned rows.
@@ -332,18 +410,29 @@ impl PendingRows {
         self.group += 1;
     }
 
+    /// Ends a group of returned rows.
+    pub fn end_group(&mut self, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        std::mem::take(&mut self.left).finish(rows, budget)
+    }
+
     /// Moves pending rows to the end of `rows`, which holds the current group.
     pub fn give(&mut self, positions: &[PendingRow], rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
         for (number, row) in positions {
             let pending_block = &mut self.blocks[*number as usize];
-            if pending_block.known.1 != self.group
-                && let Some(block) = &pending_block.block
-            {
-                pending_block.known = (rows.add_block(block), self.group);
-            }
             let row = *row as usize;
-            rows.push_run(pending_block.known.0, pending_block.current_row(row), 1);
-            pending_block.waits.unset(row);
+            if pending_block.moving.is_some() {
+                let provenance = pending_block.block.as_ref().map(|block| block.provenance());
+                let known = Some(pending_block.known.0).filter(|_| pending_block.known.1 == self.group);
+                pending_block.known = (self.left.push(provenance, row, known, rows)?, self.group);
+            } else {
+                if pending_block.known.1 != self.group
+                    && let Some(block) = &pending_block.block
+                {
+                    pending_block.known = (rows.add_block(block), self.group);
+                }
+                rows.push_run(pending_block.known.0, pending_block.current_row(row), 1);
+                pending_block.waits.unset(row);
+            }
             pending_block.num_waiting -= 1;
             if !pending_block.is_open && pending_block.are_few(self.is_tight) {
                 self.few.push(*number);
@@ -495,6 +584,86 @@ mod tests {
             }
             assert_eq!(pending.free, [number]);
         }
+    }
+
+    /// Two columns of numbers, the second one twice the first.
+    fn numbers(first: u32, num_rows: u32, provenance: Provenance) -> Arc<Block> {
+        let column = |factor: u32| {
+            let values: Vec<_> = (first..first + num_rows).map(|number| factor * number).collect();
+            Column::Dense(Tensor::from_values(Shape::new(&[values.len()]), values).unwrap())
+        };
+        Arc::new(Block::new(vec![column(1), column(2)], num_rows as usize, provenance).unwrap())
+    }
+
+    #[test]
+    fn moved_values_keep_their_records_beside_rows_that_stay_in_their_blocks() {
+        const WINDOW: usize = 60;
+        let file = |name: &'static str| Arc::new(FileProvenance::new(FileName::new(name), Numbering::RECORDS, 0));
+        let budget = Budget::new(usize::MAX);
+        let mut pending = PendingRows::default();
+        pending.move_values(true);
+        // Short blocks are not packed, and the third one has several files.
+        let files = vec![file("c"), file("d")];
+        let each = Provenance::of_rows(files, (0..30).map(|row| (row % 2, 60 + u64::from(row))).collect(), Vec::new());
+        let blocks = [
+            numbers(0, 50, Provenance::Run(file("a"), 0)),
+            numbers(50, 10, Provenance::Run(file("b"), 50)),
+            numbers(60, 30, each),
+            numbers(90, 40, Provenance::Near(file("e"), 90, (0..40).collect())),
+        ];
+        let mut incoming = VecDeque::new();
+        let mut rows = Rows::new();
+        blocks.iter().for_each(|block| rows.push(block, 0, block.num_rows()));
+        pending.add_all(&rows, &mut incoming, &budget).unwrap();
+        drop((rows, blocks));
+        let mut values = PackedRows::with_room(pending.layout().unwrap(), 0).unwrap();
+        let mut waiting: Vec<PendingRow> = Vec::new();
+        let (mut seen, mut step) = (Vec::new(), 0);
+        while !incoming.is_empty() || !waiting.is_empty() {
+            let mut rows = Rows::new();
+            pending.begin_group();
+            for _ in 0..7 {
+                while waiting.len() < WINDOW
+                    && let Some(row) = incoming.pop_front()
+                {
+                    waiting.push(row);
+                    values.grow_to(waiting.len());
+                    pending.enter(row, waiting.len() - 1, &mut values).unwrap();
+                }
+                if waiting.is_empty() {
+                    break;
+                }
+                step += 1;
+                let slot = step * 17 % waiting.len();
+                pending.leave(waiting[slot], slot, &values).unwrap();
+                pending.give(&[waiting[slot]], &mut rows, &budget).unwrap();
+                waiting.swap_remove(slot);
+                values.swap_remove(slot);
+            }
+            pending.end_group(&mut rows, &budget).unwrap();
+            let gathered = rows.gather().unwrap();
+            let column = |index: usize| gathered.columns[index].to_tensor().unwrap().values::<u32>().unwrap().to_vec();
+            let numbers = column(0);
+            assert_eq!(column(1), numbers.iter().map(|number| 2 * number).collect::<Vec<_>>());
+            for (row, number) in numbers.iter().enumerate() {
+                let provenance = rows.row_provenance(row).unwrap();
+                assert_eq!(provenance.record, u64::from(*number));
+                let name = match number {
+                    0..50 => "a",
+                    50..60 => "b",
+                    60..90 if number % 2 == 0 => "c",
+                    60..90 => "d",
+                    _ => "e",
+                };
+                assert_eq!(&**provenance.file.name.text(), name);
+            }
+            seen.extend(numbers);
+        }
+        assert!(!seen.is_sorted());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..130).collect::<Vec<_>>());
+        // The last block is still open.
+        assert_eq!(pending.free.len(), 3);
     }
 
     #[test]

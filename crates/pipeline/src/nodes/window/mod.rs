@@ -2,6 +2,7 @@
 
 mod draws;
 
+use crate::blocks::packed_rows::PackedRows;
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
@@ -19,6 +20,8 @@ use std::sync::Arc;
 
 /// The number of rows to return at a time.
 const GROUP_ROWS: usize = 1024;
+/// The number of rows to load into the CPU's cache at a time.
+const TOUCHED_ROWS: usize = 64;
 /// The memory of a full window's blocks, in percent of the memory of its waiting rows. A block is
 /// only replaced by a smaller one after half of its rows have left. This gives the sum of `ln 2 /
 /// 2^k`, plus a margin for blocks of different sizes.
@@ -42,6 +45,8 @@ pub struct Window {
     refill: Vec<usize>,
     /// The waiting rows.
     waiting: Vec<PendingRow>,
+    /// The values of waiting rows, in the same order, once there are rows whose values move here.
+    values: Option<PackedRows>,
     /// The position in `waiting` that the last draw emptied. The next input row goes there.
     hole: Option<usize>,
     pending: PendingRows,
@@ -49,6 +54,8 @@ pub struct Window {
     incoming: VecDeque<PendingRow>,
     /// The positions in `waiting` drawn for a group. The buffer is reused.
     slots: Vec<usize>,
+    /// The rows that a group exchanges. The buffers are reused.
+    entering: Vec<PendingRow>,
     given: Vec<PendingRow>,
     /// True once the window has been full and its size has been checked.
     was_full: bool,
@@ -108,6 +115,7 @@ impl Window {
     /// If `synchronous`, returns one row at a time.
     pub fn synchronous(mut self, synchronous: bool) -> Self {
         self.group_rows = if synchronous { 1 } else { GROUP_ROWS };
+        self.pending.move_values(!synchronous);
         self
     }
 
@@ -128,10 +136,12 @@ impl Window {
             end_position: None,
             refill: Vec::new(),
             waiting: Vec::new(),
+            values: None,
             hole: None,
             pending: PendingRows::default(),
             incoming: VecDeque::new(),
             slots: Vec::new(),
+            entering: Vec::new(),
             given: Vec::new(),
             was_full: false,
             is_over: false,
@@ -148,16 +158,40 @@ impl Window {
         while self.hole.is_some() || self.waiting.len() < self.size {
             let Some(row) = self.next_row(context)? else { break };
             match self.hole.take() {
-                Some(hole) => self.waiting[hole] = row,
-                None => self.waiting.push(row),
+                Some(hole) => self.put(hole, row)?,
+                None => self.put(self.waiting.len(), row)?,
             }
         }
         if self.is_over
             && let Some(hole) = self.hole.take()
         {
             self.waiting.swap_remove(hole);
+            if let Some(values) = &mut self.values {
+                values.swap_remove(hole);
+            }
         }
         Ok(())
+    }
+
+    /// Puts an input row into position `slot` of `waiting`, or at its end.
+    fn put(&mut self, slot: usize, row: PendingRow) -> Result<()> {
+        match slot < self.waiting.len() {
+            true => self.waiting[slot] = row,
+            false => self.waiting.push(row),
+        }
+        if let Some(values) = &mut self.values {
+            values.grow_to(self.waiting.len());
+            self.pending.enter(row, slot, values)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the values of the row at position `slot` out of the window.
+    fn take_out(&mut self, slot: usize) -> Result<()> {
+        match &self.values {
+            Some(values) => self.pending.leave(self.waiting[slot], slot, values),
+            None => Ok(()),
+        }
     }
 
     /// Reads the rows that were waiting at the checkpoint again. Returns true once all of them have
@@ -168,7 +202,7 @@ impl Window {
             let Some(row) = self.next_row(context)? else {
                 return if self.is_over { Err(damaged()) } else { Ok(false) };
             };
-            self.waiting[slot] = row;
+            self.put(slot, row)?;
             self.refill.pop();
         }
         Ok(true)
@@ -191,6 +225,7 @@ impl Window {
                 self.pending.begin_arrival(first, rows.checkpoint(0));
                 self.num_rows = self.num_rows.max(first + rows.len() as u64);
                 self.pending.add_all(&rows, &mut self.incoming, context.budget)?;
+                self.prepare_values()?;
             }
             ReplayPoll::Pending => return Ok(false),
             ReplayPoll::End => {
@@ -199,6 +234,20 @@ impl Window {
             }
         }
         Ok(true)
+    }
+
+    /// Makes room for the values of waiting rows once some of them move here.
+    fn prepare_values(&mut self) -> Result<()> {
+        /// A larger window grows as rows arrive.
+        const MOST_ROWS: usize = 1 << 16;
+        if self.values.is_none()
+            && let Some(layout) = self.pending.layout()
+        {
+            let mut values = PackedRows::with_room(layout, self.size.min(MOST_ROWS))?;
+            values.grow_to(self.waiting.len());
+            self.values = Some(values);
+        }
+        Ok(())
     }
 
     /// Draws the position in `waiting` of the next row.
@@ -232,12 +281,13 @@ impl Window {
     /// window, is not counted.
     fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
         let num_rows = self.waiting.capacity() + self.incoming.capacity();
-        self.pending.look_at(budget, num_rows * size_of::<PendingRow>())?;
+        let value_bytes = self.values.as_ref().map_or(0, PackedRows::held_bytes);
+        self.pending.look_at(budget, num_rows * size_of::<PendingRow>() + value_bytes)?;
         let is_full = self.waiting.len() == self.size && !self.is_over;
         let is_first = is_full && !self.was_full;
         self.was_full |= is_full;
         let has_room = self.is_over || budget.used_bytes() <= budget.room_bytes();
-        let is_used_up = !has_room && self.pending.held_bytes() > budget.room_bytes();
+        let is_used_up = !has_room && self.pending.held_bytes() + value_bytes > budget.room_bytes();
         match is_first || is_used_up {
             true => self.check_budget(budget),
             false => Ok(()),
@@ -252,7 +302,9 @@ impl Node for Window {
         }
         let (mut rows, mut checkpoint) = (Rows::new(), Checkpoint::default());
         self.pending.begin_group();
-        match self.draw_group(&mut rows, &mut checkpoint, context) {
+        let drawn = self.draw_group(&mut rows, &mut checkpoint, context);
+        self.pending.end_group(&mut rows, context.budget)?;
+        match drawn {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
         }
@@ -312,6 +364,7 @@ impl Window {
             let hole = self.draw();
             self.hole = Some(hole);
             self.drawn += 1;
+            self.take_out(hole)?;
             self.pending.give(&[self.waiting[hole]], rows, context.budget)?;
         }
         Ok(())
@@ -321,12 +374,29 @@ impl Window {
     fn draw_from_incoming(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
         // Leave one row for the caller, which then pulls more input.
         let count = self.incoming.len().min(self.group_rows.saturating_sub(rows.len() + 1));
-        // Draw all positions before moving any row, so that the CPU can overlap the cache misses.
+        // Draw all positions before moving any row, and load rows in groups, so that the CPU can
+        // overlap the cache misses.
         self.slots.clear();
         self.slots.extend((0..count).map(|_| below(&mut self.random, self.waiting.len() as u64) as usize));
         self.given.clear();
-        let drawn = self.slots.iter().zip(self.incoming.drain(..count));
-        self.given.extend(drawn.map(|(slot, row)| std::mem::replace(&mut self.waiting[*slot], row)));
+        self.entering.clear();
+        self.entering.extend(self.incoming.drain(..count));
+        for (slots, rows) in self.slots.chunks(TOUCHED_ROWS).zip(self.entering.chunks(TOUCHED_ROWS)) {
+            std::hint::black_box(slots.iter().fold(0, |touched, slot| touched ^ self.waiting[*slot].0));
+            let Some(values) = &mut self.values else {
+                let moved = slots.iter().zip(rows).map(|(slot, row)| std::mem::replace(&mut self.waiting[*slot], *row));
+                self.given.extend(moved);
+                continue;
+            };
+            values.touch(slots.iter().copied());
+            self.pending.touch(rows);
+            for (slot, row) in slots.iter().zip(rows) {
+                let given = std::mem::replace(&mut self.waiting[*slot], *row);
+                self.pending.leave(given, *slot, values)?;
+                self.pending.enter(*row, *slot, values)?;
+                self.given.push(given);
+            }
+        }
         self.drawn += count as u64;
         self.pending.give(&self.given, rows, context.budget)
     }

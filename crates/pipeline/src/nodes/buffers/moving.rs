@@ -1,0 +1,123 @@
+//! Values of rows that move out of their blocks into a window, and from there into returned blocks.
+//!
+//! A window touches random rows. In its own memory they lie close together, while the blocks of
+//! sixteen open files take many times the memory of the window.
+
+use crate::blocks::block::Block;
+use crate::blocks::file_provenance::FileProvenance;
+use crate::blocks::packed_rows::{Layout, PackedRows};
+use crate::blocks::packing::{block_of, whole_rows};
+use crate::blocks::provenance::Provenance;
+use crate::blocks::rows::Rows;
+use crate::budget::Budget;
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+
+/// The usual number of rows in a returned group.
+const GROUP_ROWS: usize = 1024;
+
+/// The values of a block, which move out.
+pub(super) struct Moving {
+    /// The values, until all of them have moved out.
+    rows: Option<Arc<PackedRows>>,
+    /// The number of pending rows whose values are still here.
+    num_inside: usize,
+    row_bytes: usize,
+}
+
+impl Moving {
+    /// The values of a block, if they can move: all of them are packed in rows of this layout, or of
+    /// any layout if there is none yet, and a row's number is enough to know its record.
+    pub(super) fn of(block: &Block, layout: &mut Option<Arc<Layout>>) -> Option<Self> {
+        let has_one_file = matches!(block.provenance(), Provenance::Run(..) | Provenance::Near(..));
+        let rows = whole_rows(block).filter(|_| has_one_file)?;
+        let is_alike = layout.get_or_insert_with(|| Arc::clone(rows.layout())) == rows.layout();
+        let row_bytes = rows.layout().row_bytes();
+        is_alike.then(|| Self { rows: Some(Arc::clone(rows)), num_inside: 0, row_bytes })
+    }
+
+    pub(super) fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Announces pending rows, whose values will move out.
+    pub(super) fn expect(&mut self, num_rows: usize) {
+        self.num_inside += num_rows;
+    }
+
+    /// A number that depends on all cache lines of row `row`.
+    #[inline]
+    pub(super) fn touched(&self, row: usize) -> u8 {
+        self.rows.as_ref().map_or(0, |rows| rows.touched(row))
+    }
+
+    /// Moves the values of row `row` into row `slot` of a window. Returns true if these were the
+    /// last ones for now.
+    #[inline]
+    pub(super) fn move_into(&mut self, row: usize, slot: usize, window: &mut PackedRows) -> Result<bool> {
+        let Some(rows) = &self.rows else { return Err(Error::internal("the values of a row have moved already")) };
+        window.set(slot, rows.row(row));
+        self.num_inside -= 1;
+        Ok(self.num_inside == 0)
+    }
+
+    /// Drops the values if all of them have moved out. Returns true if that happens now.
+    pub(super) fn forget_values(&mut self) -> bool {
+        self.num_inside == 0 && self.rows.take().is_some()
+    }
+}
+
+/// A group of rows that left a window with their values.
+#[derive(Default)]
+pub(super) struct Left {
+    /// The number of their block in the group.
+    block: Option<usize>,
+    values: Option<PackedRows>,
+    files: Vec<Arc<FileProvenance>>,
+    /// For each row, the index of its file and its record number.
+    records: Vec<(u32, u64)>,
+}
+
+impl Left {
+    /// Adds the values in row `slot` of a window.
+    #[inline]
+    pub(super) fn push_values(&mut self, slot: usize, window: &PackedRows) -> Result<()> {
+        let values = match &mut self.values {
+            Some(values) => values,
+            None => self.values.insert(PackedRows::with_room(window.layout(), GROUP_ROWS)?),
+        };
+        values.push(window.row(slot));
+        Ok(())
+    }
+
+    /// Adds row `row` of a block with this provenance, after its values. `file` is the index of the
+    /// block's file in this group if an earlier row had it. Returns this index.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        provenance: Option<&Provenance>,
+        row: usize,
+        file: Option<usize>,
+        rows: &mut Rows,
+    ) -> Result<usize> {
+        let identity = provenance.and_then(|provenance| provenance.identity(row));
+        let Some((of_row, record, _)) = identity else { return Err(Error::internal("a moved row has no record")) };
+        let file = file.unwrap_or_else(|| {
+            self.files.push(Arc::clone(of_row));
+            self.files.len() - 1
+        });
+        let number = *self.block.get_or_insert_with(|| rows.reserve_block());
+        rows.push_run(number, self.records.len(), 1);
+        self.records.push((file as u32, record));
+        Ok(file)
+    }
+
+    /// Makes the block of these rows.
+    pub(super) fn finish(self, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        let (Some(number), Some(values)) = (self.block, self.values) else { return Ok(()) };
+        let block = block_of(values, Provenance::of_rows(self.files, self.records, Vec::new()))?;
+        let charge = budget.charge(block.held_bytes());
+        rows.set_block(number, Arc::new(block.charged(charge)));
+        Ok(())
+    }
+}
