@@ -272,6 +272,22 @@ def test_invalid_costs_are_rejected(rows, arguments, words):
         pipe.pack(4, "t", along="x", balance=2, cost="square")
 
 
+def test_empty_lists_of_a_row_keep_the_number_of_axes():
+    def rows():
+        for count in (2, 0, 0, 0):
+            yield {
+                "t": np.arange(2),
+                "boxes": np.zeros((count, 4), np.int16),
+                "text": ["a"] * count,
+            }
+
+    shapes = [
+        (row["boxes.values"].shape, row["text.values"].shape)
+        for row in hr.iterable(rows).pack(4, "t", along=["boxes", "text"])
+    ]
+    assert shapes == [((2, 4), (2,)), ((0, 4), (0,))]
+
+
 def test_costs_are_real_numbers_of_any_type():
     pipe = hr.arrays({"t": np.ones((3, 2))})
     expected = repr(pipe.pack(4, "t", balance=2, cost={"t": {"square": 2.0}}))

@@ -33,20 +33,21 @@ impl PackedLists {
         row_provenance: impl Fn(usize) -> Option<RowProvenance>,
     ) -> Result<Self> {
         let mut ends = allocate::room(column.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
-        let (mut end, mut first) = (0, None::<Axes>);
+        let (mut end, mut first, mut empty) = (0, None::<Axes>, None::<Axes>);
         for row in 0..column.len() {
             let axes = row_axes(column, row, list).map_err(|text| misfit(text, row_provenance(row)))?;
             end += axes[0];
             ends.push(end);
             match &first {
-                _ if axes[0] == 0 => {}
+                _ if axes[0] == 0 => empty = empty.or(Some(axes)),
                 Some(first) if first[1..] != axes[1..] => {
                     return Err(misfit(unlike(list, &axes, first), row_provenance(row)));
                 }
                 _ => first = Some(axes),
             }
         }
-        let mut shape = first.unwrap_or_else(|| smallvec![0]);
+        let mut shape = first.or(empty).unwrap_or_default();
+        shape.resize(list.num_axes, 0);
         shape[0] = end;
         let values = values_of(column, list)?;
         let elements = 0..shape.iter().product();
@@ -262,7 +263,7 @@ mod tests {
         let dense = packed(&Column::Dense(numbers(&[2, 3, 4])), 2).unwrap();
         assert_eq!((&dense.values().shape()[..], dense.row_length(1)), (&[6, 4][..], 3));
         let empty = packed(&Column::Each([numbers(&[0, 3])].into()), 2).unwrap();
-        assert_eq!(empty.values().num_elements(), 0);
+        assert_eq!(empty.values().shape()[..], [0, 3]);
     }
 
     #[test]
