@@ -58,9 +58,13 @@ def growth(
 
 
 def anonymous_bytes(pid: int | str = "self") -> int:
-    """Returns the memory used by the heaps and stacks of this or another process."""
+    """Returns the memory used by the heaps and stacks of this or another process.
+
+    A process that has ended, but whose parent has not waited for it, uses none.
+    """
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
+    sizes = (int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
+    return next(sizes, 0)
 
 
 def _watch(pid: int, most: list[int], is_over: threading.Event) -> None:
