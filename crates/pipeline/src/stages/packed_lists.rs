@@ -46,8 +46,8 @@ impl PackedLists {
                 _ => first = Some(axes),
             }
         }
-        let mut shape = first.or(empty).unwrap_or_default();
-        shape.resize(list.num_axes, 0);
+        let axes = first.or(empty).into_iter().flatten();
+        let mut shape: Axes = axes.chain(std::iter::repeat(0)).take(list.num_axes).collect();
         shape[0] = end;
         let values = values_of(column, list)?;
         let elements = 0..shape.iter().product();
