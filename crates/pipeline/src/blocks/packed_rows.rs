@@ -171,9 +171,11 @@ impl PackedRows {
     }
 
     /// Adds rows of zeros until there are `num_rows`.
-    pub fn grow_to(&mut self, num_rows: usize) {
+    pub fn grow_to(&mut self, num_rows: usize) -> Result<()> {
         let more = (num_rows * self.layout.row_bytes).saturating_sub(self.bytes.len());
+        allocate::grow(&mut self.bytes, more).map_err(refused)?;
         self.bytes.extend(std::iter::repeat_n(0, more));
+        Ok(())
     }
 
     /// Replaces row `row` with the last one, which is removed.
@@ -366,5 +368,9 @@ impl Packed {
 }
 
 fn room<T>(count: usize) -> Result<Vec<T>> {
-    allocate::room(count).map_err(|refusal: Refusal| refusal.at("the rows of a block"))
+    allocate::room(count).map_err(refused)
+}
+
+fn refused(refusal: Refusal) -> Error {
+    refusal.at("the rows of a block")
 }

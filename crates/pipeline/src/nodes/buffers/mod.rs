@@ -4,4 +4,5 @@ pub mod buffered_checkpoint;
 mod moving;
 pub mod pending_rows;
 pub mod replay;
+mod row_bits;
 pub mod row_by_row;

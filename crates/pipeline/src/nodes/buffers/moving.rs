@@ -10,11 +10,9 @@ use crate::blocks::packing::{block_of, whole_rows};
 use crate::blocks::provenance::Provenance;
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;
+use crate::nodes::buffers::pending_rows::GROUP_ROWS;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
-
-/// The usual number of rows in a returned group.
-const GROUP_ROWS: usize = 1024;
 
 /// The values of a block, which move out.
 pub(super) struct Moving {
@@ -41,7 +39,7 @@ impl Moving {
     }
 
     /// Announces pending rows, whose values will move out.
-    pub(super) fn expect(&mut self, num_rows: usize) {
+    pub(super) fn announce(&mut self, num_rows: usize) {
         self.num_inside += num_rows;
     }
 
@@ -119,5 +117,98 @@ impl Left {
         let charge = budget.charge(block.held_bytes());
         rows.set_block(number, Arc::new(block.charged(charge)));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::column::Column;
+    use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
+    use headrace_engine::files::name::FileName;
+    use headrace_engine::numbering::Numbering;
+    use headrace_engine::tensor::Tensor;
+    use headrace_engine::tensor::shape::Shape;
+    use std::collections::VecDeque;
+
+    /// Two columns of numbers, the second one twice the first.
+    fn numbers(first: u32, num_rows: u32, provenance: Provenance) -> Arc<Block> {
+        let column = |factor: u32| {
+            let values: Vec<_> = (first..first + num_rows).map(|number| factor * number).collect();
+            Column::Dense(Tensor::from_values(Shape::new(&[values.len()]), values).unwrap())
+        };
+        Arc::new(Block::new(vec![column(1), column(2)], num_rows as usize, provenance).unwrap())
+    }
+
+    #[test]
+    fn moved_values_keep_their_records_beside_rows_that_stay_in_their_blocks() {
+        const WINDOW: usize = 60;
+        let file = |name: &'static str| Arc::new(FileProvenance::new(FileName::new(name), Numbering::RECORDS, 0));
+        let budget = Budget::new(usize::MAX);
+        let mut pending = PendingRows::default();
+        pending.move_values(true);
+        // Short blocks are not packed, and the third one has several files.
+        let files = vec![file("c"), file("d")];
+        let each = Provenance::of_rows(files, (0..30).map(|row| (row % 2, 60 + u64::from(row))).collect(), Vec::new());
+        let blocks = [
+            numbers(0, 50, Provenance::Run(file("a"), 0)),
+            numbers(50, 10, Provenance::Run(file("b"), 50)),
+            numbers(60, 30, each),
+            numbers(90, 40, Provenance::Near(file("e"), 90, (0..40).collect())),
+        ];
+        let mut incoming = VecDeque::new();
+        let mut rows = Rows::new();
+        blocks.iter().for_each(|block| rows.push(block, 0, block.num_rows()));
+        pending.add_all(&rows, &mut incoming, &budget).unwrap();
+        drop((rows, blocks));
+        let held_bytes = pending.held_bytes();
+        let mut values = PackedRows::with_room(pending.layout().unwrap(), 0).unwrap();
+        let mut waiting: Vec<PendingRow> = Vec::new();
+        let (mut seen, mut step) = (Vec::new(), 0);
+        while !incoming.is_empty() || !waiting.is_empty() {
+            let mut rows = Rows::new();
+            pending.begin_group();
+            for _ in 0..7 {
+                while waiting.len() < WINDOW
+                    && let Some(row) = incoming.pop_front()
+                {
+                    waiting.push(row);
+                    values.grow_to(waiting.len()).unwrap();
+                    pending.enter(row, waiting.len() - 1, &mut values).unwrap();
+                }
+                if waiting.is_empty() {
+                    break;
+                }
+                step += 1;
+                let slot = step * 17 % waiting.len();
+                pending.leave(waiting[slot], slot, &values).unwrap();
+                pending.give(&[waiting[slot]], &mut rows, &budget).unwrap();
+                waiting.swap_remove(slot);
+                values.swap_remove(slot);
+            }
+            pending.end_group(&mut rows, &budget).unwrap();
+            let gathered = rows.gather().unwrap();
+            let column = |index: usize| gathered.columns[index].to_tensor().unwrap().values::<u32>().unwrap().to_vec();
+            let numbers = column(0);
+            assert_eq!(column(1), numbers.iter().map(|number| 2 * number).collect::<Vec<_>>());
+            for (row, number) in numbers.iter().enumerate() {
+                let provenance = rows.row_provenance(row).unwrap();
+                assert_eq!(provenance.record, u64::from(*number));
+                let name = match number {
+                    0..50 => "a",
+                    50..60 => "b",
+                    60..90 if number % 2 == 0 => "c",
+                    60..90 => "d",
+                    _ => "e",
+                };
+                assert_eq!(&**provenance.file.name.text(), name);
+            }
+            seen.extend(numbers);
+        }
+        assert!(!seen.is_sorted());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..130).collect::<Vec<_>>());
+        // The last block is still open.
+        assert!(pending.held_bytes() < held_bytes / 2);
     }
 }

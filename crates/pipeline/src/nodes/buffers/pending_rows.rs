@@ -11,6 +11,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
 use crate::nodes::buffers::moving::{Left, Moving};
+use crate::nodes::buffers::row_bits::{Bits, Ranks};
 use headrace_engine::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -24,6 +25,9 @@ const TIGHT_PART: usize = 2;
 /// Blocks up to this size are only replaced when memory is short, because the copy costs more than
 /// it saves.
 const SMALL_BYTES: usize = 16 << 10;
+
+/// The number of rows that a window returns at a time.
+pub const GROUP_ROWS: usize = 1024;
 
 /// A pending row: its block number, and its row number in the original block.
 pub type PendingRow = (u32, u32);
@@ -98,63 +102,6 @@ struct PendingBlock {
     known: (usize, u64),
 }
 
-/// One bit per row.
-#[derive(Clone, Default)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(len: usize) -> Self {
-        Self(std::iter::repeat_n(0, len.div_ceil(64)).collect())
-    }
-
-    fn set(&mut self, row: usize) {
-        self.0[row / 64] |= 1 << (row % 64);
-    }
-
-    #[inline]
-    fn unset(&mut self, row: usize) {
-        self.0[row / 64] &= !(1 << (row % 64));
-    }
-
-    /// Iterates over the rows whose bits are set.
-    fn iter(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(index, word)| {
-            let mut rest = *word;
-            std::iter::from_fn(move || {
-                let row = 64 * index + rest.trailing_zeros() as usize;
-                let is_set = rest != 0;
-                rest &= rest.wrapping_sub(1);
-                is_set.then_some(row)
-            })
-        })
-    }
-}
-
-/// Answers how many bits are set before a position.
-struct Ranks {
-    bits: Bits,
-    /// The number of set bits before each word.
-    before: Vec<u32>,
-}
-
-impl Ranks {
-    fn new(bits: Bits) -> Self {
-        let mut count = 0;
-        let counted = |word: &u64| {
-            count += word.count_ones();
-            count - word.count_ones()
-        };
-        let before = bits.0.iter().map(counted).collect();
-        Self { bits, before }
-    }
-
-    #[inline]
-    fn get(&self, row: usize) -> usize {
-        let below = self.bits.0[row / 64] & ((1 << (row % 64)) - 1);
-        (self.before[row / 64] + below.count_ones()) as usize
-    }
-}
-
 /// Packs the short values of a block row by row.
 fn by_row(block: Arc<Block>, budget: &Arc<Budget>) -> Result<Arc<Block>> {
     if block.is_packed() {
@@ -181,7 +128,7 @@ impl PendingBlock {
         self.num_waiting += rows.len();
         self.last_run = run;
         match &mut self.moving {
-            Some(moving) => moving.expect(rows.len()),
+            Some(moving) => moving.announce(rows.len()),
             None => rows.for_each(|row| self.waits.set(row)),
         }
     }
@@ -224,8 +171,8 @@ impl PendingBlock {
 
     /// Returns the memory of the tables, without the block.
     fn table_bytes(&self) -> usize {
-        let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
-        8 * self.waits.0.len() + ranks
+        let ranks = self.kept.as_ref().map_or(0, Ranks::num_bytes);
+        self.waits.num_bytes() + ranks
     }
 
     /// Replaces the block with a copy of its pending rows, if it has any.
@@ -584,86 +531,6 @@ mod tests {
             }
             assert_eq!(pending.free, [number]);
         }
-    }
-
-    /// Two columns of numbers, the second one twice the first.
-    fn numbers(first: u32, num_rows: u32, provenance: Provenance) -> Arc<Block> {
-        let column = |factor: u32| {
-            let values: Vec<_> = (first..first + num_rows).map(|number| factor * number).collect();
-            Column::Dense(Tensor::from_values(Shape::new(&[values.len()]), values).unwrap())
-        };
-        Arc::new(Block::new(vec![column(1), column(2)], num_rows as usize, provenance).unwrap())
-    }
-
-    #[test]
-    fn moved_values_keep_their_records_beside_rows_that_stay_in_their_blocks() {
-        const WINDOW: usize = 60;
-        let file = |name: &'static str| Arc::new(FileProvenance::new(FileName::new(name), Numbering::RECORDS, 0));
-        let budget = Budget::new(usize::MAX);
-        let mut pending = PendingRows::default();
-        pending.move_values(true);
-        // Short blocks are not packed, and the third one has several files.
-        let files = vec![file("c"), file("d")];
-        let each = Provenance::of_rows(files, (0..30).map(|row| (row % 2, 60 + u64::from(row))).collect(), Vec::new());
-        let blocks = [
-            numbers(0, 50, Provenance::Run(file("a"), 0)),
-            numbers(50, 10, Provenance::Run(file("b"), 50)),
-            numbers(60, 30, each),
-            numbers(90, 40, Provenance::Near(file("e"), 90, (0..40).collect())),
-        ];
-        let mut incoming = VecDeque::new();
-        let mut rows = Rows::new();
-        blocks.iter().for_each(|block| rows.push(block, 0, block.num_rows()));
-        pending.add_all(&rows, &mut incoming, &budget).unwrap();
-        drop((rows, blocks));
-        let mut values = PackedRows::with_room(pending.layout().unwrap(), 0).unwrap();
-        let mut waiting: Vec<PendingRow> = Vec::new();
-        let (mut seen, mut step) = (Vec::new(), 0);
-        while !incoming.is_empty() || !waiting.is_empty() {
-            let mut rows = Rows::new();
-            pending.begin_group();
-            for _ in 0..7 {
-                while waiting.len() < WINDOW
-                    && let Some(row) = incoming.pop_front()
-                {
-                    waiting.push(row);
-                    values.grow_to(waiting.len());
-                    pending.enter(row, waiting.len() - 1, &mut values).unwrap();
-                }
-                if waiting.is_empty() {
-                    break;
-                }
-                step += 1;
-                let slot = step * 17 % waiting.len();
-                pending.leave(waiting[slot], slot, &values).unwrap();
-                pending.give(&[waiting[slot]], &mut rows, &budget).unwrap();
-                waiting.swap_remove(slot);
-                values.swap_remove(slot);
-            }
-            pending.end_group(&mut rows, &budget).unwrap();
-            let gathered = rows.gather().unwrap();
-            let column = |index: usize| gathered.columns[index].to_tensor().unwrap().values::<u32>().unwrap().to_vec();
-            let numbers = column(0);
-            assert_eq!(column(1), numbers.iter().map(|number| 2 * number).collect::<Vec<_>>());
-            for (row, number) in numbers.iter().enumerate() {
-                let provenance = rows.row_provenance(row).unwrap();
-                assert_eq!(provenance.record, u64::from(*number));
-                let name = match number {
-                    0..50 => "a",
-                    50..60 => "b",
-                    60..90 if number % 2 == 0 => "c",
-                    60..90 => "d",
-                    _ => "e",
-                };
-                assert_eq!(&**provenance.file.name.text(), name);
-            }
-            seen.extend(numbers);
-        }
-        assert!(!seen.is_sorted());
-        seen.sort_unstable();
-        assert_eq!(seen, (0..130).collect::<Vec<_>>());
-        // The last block is still open.
-        assert_eq!(pending.free.len(), 3);
     }
 
     #[test]

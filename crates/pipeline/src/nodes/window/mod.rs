@@ -7,7 +7,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Node, Poll};
-use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
+use crate::nodes::buffers::pending_rows::{GROUP_ROWS, PendingRow, PendingRows};
 use crate::nodes::buffers::replay::{Replay, ReplayPoll, Restart};
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::nodes::window::draws::{Draws, below};
@@ -18,8 +18,6 @@ use headrace_engine::philox::Philox;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The number of rows to return at a time.
-const GROUP_ROWS: usize = 1024;
 /// The number of rows to load into the CPU's cache at a time.
 const TOUCHED_ROWS: usize = 64;
 /// The memory of a full window's blocks, in percent of the memory of its waiting rows. A block is
@@ -180,7 +178,7 @@ impl Window {
             false => self.waiting.push(row),
         }
         if let Some(values) = &mut self.values {
-            values.grow_to(self.waiting.len());
+            values.grow_to(self.waiting.len())?;
             self.pending.enter(row, slot, values)?;
         }
         Ok(())
@@ -244,7 +242,7 @@ impl Window {
             && let Some(layout) = self.pending.layout()
         {
             let mut values = PackedRows::with_room(layout, self.size.min(MOST_ROWS))?;
-            values.grow_to(self.waiting.len());
+            values.grow_to(self.waiting.len())?;
             self.values = Some(values);
         }
         Ok(())
