@@ -11,6 +11,9 @@ use headrace_engine::error::{Error, Result};
 use std::cell::Cell;
 use std::sync::Arc;
 
+/// The number of rows that a node returns at a time, unless functions must be called row by row.
+pub const GROUP_ROWS: usize = 1024;
+
 /// A serial step. Its rows do not depend on when it is polled or on how fast its tasks finish.
 pub trait Node: Send {
     /// Returns the next rows, in order. Must not be called after the end or an error.

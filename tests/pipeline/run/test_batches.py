@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,10 @@ def native_threads():
     Python functions, which `threading` counts. Since Python 3.14, the latter have names here, and
     threads that a library such as pyarrow starts in one of them inherit its name.
     """
-    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    names = []
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with suppress(OSError):  # The thread has just ended.
+            names.append(path.read_text().strip())
     others = ("headrace-io", "headrace-functi")
     return sorted(name for name in names if name.startswith("headrace-") and name not in others)
 

@@ -2,14 +2,11 @@
 
 use crate::blocks::rows::Rows;
 use crate::checkpoint::{Checkpoint, Choice, Choices, damaged};
-use crate::node::{Context, Node, Poll};
+use crate::node::{Context, GROUP_ROWS, Node, Poll};
 use crate::nodes::buffers::row_by_row::{Input, all_catch_up};
 use crate::row_order::RowOrder;
 use headrace_engine::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
-
-/// The number of rows to return at a time.
-const GROUP_ROWS: usize = 1024;
 
 /// The rule that chooses the input of the next row.
 pub trait Choose: Send {

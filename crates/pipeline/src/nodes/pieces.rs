@@ -4,16 +4,13 @@ use crate::blocks::rows::Rows;
 use crate::budget::Charge;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::index::KeptBorders;
-use crate::node::{Context, Node, Poll};
+use crate::node::{Context, GROUP_ROWS, Node, Poll};
 use crate::nodes::buffers::row_by_row::{Input, all_catch_up};
 use crate::permutation::Permutation;
 use headrace_engine::error::{Error, Result};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// The number of rows to return at a time.
-const GROUP_ROWS: usize = 1024;
 
 /// How many upcoming pieces are polled each time. The others are counted when they begin.
 const MOST_POLLED: usize = 4;

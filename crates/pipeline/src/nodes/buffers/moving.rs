@@ -10,7 +10,7 @@ use crate::blocks::packing::{block_of, whole_rows};
 use crate::blocks::provenance::Provenance;
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;
-use crate::nodes::buffers::pending_rows::GROUP_ROWS;
+use crate::node::GROUP_ROWS;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 

@@ -26,9 +26,6 @@ const TIGHT_PART: usize = 2;
 /// it saves.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// The number of rows that a window returns at a time.
-pub const GROUP_ROWS: usize = 1024;
-
 /// A pending row: its block number, and its row number in the original block.
 pub type PendingRow = (u32, u32);
 
