@@ -142,7 +142,8 @@ def stacked(
             length = width(max(map(len, column)))
             column = [row + [fill] * (length - len(row)) for row in column]
         if pad_to is not None:
-            filling = [] if name in listed else zero_like(column[0], fill)
+            is_list = width is not None and name in padded
+            filling = [] if name in listed else filled_like(column[0], fill if is_list else None)
             column += [filling] * (pad_to - len(column))
         output[name] = column
     if pad_to is not None:
@@ -150,11 +151,13 @@ def stacked(
     return output
 
 
-def zero_like(value: Any, fill: int = 0) -> Any:
-    """Returns the value that fills up a batch."""
+def filled_like(value: Any, fill: int | None = None) -> Any:
+    """Returns the value that fills up a batch: a list of `fill`, or zeros and empty strings."""
     if isinstance(value, list):
-        return [zero_like(one) for one in value]
-    return ANYTHING if value is ANYTHING else type(value)()
+        return [filled_like(one, fill) for one in value]
+    if value is ANYTHING:
+        return ANYTHING
+    return type(value)() if fill is None else fill
 
 
 def windows(

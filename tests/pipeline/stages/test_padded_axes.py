@@ -122,6 +122,20 @@ def test_batches_do_not_depend_on_threads_and_resume(remainder):
     assert_resumes(pipe)
 
 
+def test_added_examples_consist_of_padding():
+    rows = [{"ids": [1, 2], "words": ["a"], "boxes": np.ones((1, 2), np.float32), "label": 5}]
+    values = {"ids": -100, "words": "<pad>", "boxes": -1}
+    for pipe in (
+        hr.iterable(rows).padded_batch(2, values, remainder="pad"),
+        hr.iterable(rows).bucket_by_length("ids", [4], size=2, values=values, remainder="pad"),
+    ):
+        (batch,) = pipe
+        assert batch["ids"].tolist() == [[1, 2], [-100, -100]]
+        assert batch["words"].tolist() == [["a"], ["<pad>"]]
+        assert batch["boxes"].tolist() == [[[1, 1]], [[-1, -1]]]
+        assert (batch["label"].tolist(), batch["mask"].tolist()) == ([5, 0], [True, False])
+
+
 def test_examples_of_different_ranks_are_an_error():
     pipe = examples([np.zeros((2, 2)), np.zeros(3)]).padded_batch(2)
     with pytest.raises(errors.InvalidArgumentError, match=r"'mask'.*\[2,2\].*\[3\].*as many dim"):

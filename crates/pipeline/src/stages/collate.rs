@@ -109,7 +109,7 @@ impl Stage for Collate {
                 Some(Layout::Stacked) | None => {
                     let column = self.column(&rows, &gatherer, index)?;
                     columns.push(match pad_to {
-                        Some(size) => pad_rows(column, size)?,
+                        Some(size) => pad_rows(column, size, self.padding_of(index), index)?,
                         None => column,
                     });
                 }
@@ -140,11 +140,16 @@ impl Stage for Collate {
 
 impl Collate {
     fn column(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize) -> Result<Column> {
-        let column = match self.padding.as_ref().filter(|padding| padding.is_of(index)) {
+        let column = match self.padding_of(index) {
             Some(padding) => self.padded(rows, gatherer, index, padding),
             None => self.stacked(gatherer.column(index)?),
         };
         self.named(index, column)
+    }
+
+    /// How column `index` is padded, or `None` if its rows all have the same shape.
+    fn padding_of(&self, index: usize) -> Option<&Padding> {
+        self.padding.as_ref().filter(|padding| padding.is_of(index))
     }
 
     /// Adds the name of column `index` to an error.
@@ -313,23 +318,28 @@ fn string(filler: &Tensor) -> Result<&Bytes> {
     filler.string_values().first().ok_or_else(|| Error::internal("no string to pad a list with"))
 }
 
-/// Appends rows of zeros, or of empty strings, to a column.
-fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
+/// Appends rows to column `index`. They consist of the padding value, or else of zeros or empty
+/// strings.
+fn pad_rows(column: Column, num_rows: usize, padding: Option<&Padding>, index: usize) -> Result<Column> {
     if column.len() >= num_rows {
         return Ok(column);
     }
     let tensor = column.to_tensor()?;
+    let filler = padding.map(|padding| padding.value(index, tensor.dtype())).transpose()?;
     let shape = tensor.shape().row().batched(num_rows);
+    let missing = shape.num_elements() - tensor.num_elements();
     let room = allocate::elements(tensor.dtype(), &shape);
     if tensor.dtype() == DType::String {
-        let missing = shape.num_elements() - tensor.num_elements();
-        let strings = tensor.string_values().iter().cloned().chain(std::iter::repeat_n(Default::default(), missing));
+        let filler = filler.map(string).transpose()?.cloned().unwrap_or_default();
+        let strings = tensor.string_values().iter().cloned().chain(std::iter::repeat_n(filler, missing));
         return Tensor::strings(shape.clone(), room.collect(strings)?).map(Column::Dense);
     }
     let mut bytes: Vec<u8> = room.room()?;
     bytes.extend_from_slice(tensor.bytes());
-    let missing = shape.num_elements() * tensor.dtype().size() - bytes.len();
-    bytes.extend(std::iter::repeat_n(0, missing));
+    match filler {
+        Some(filler) => (0..missing).for_each(|_| bytes.extend_from_slice(filler.bytes())),
+        None => bytes.extend(std::iter::repeat_n(0, missing * tensor.dtype().size())),
+    }
     Tensor::from_bytes(tensor.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
 }
 

@@ -142,7 +142,8 @@ class PaddedBatchMethod(Chain):
             multiple_of: Pads the first axis to a multiple of this number (at least 1). In lists of
                 lists, it applies to every axis. Pass a dict to set it by component name. Each value
                 is a number for the first axis, or a list of numbers for the leading axes.
-            remainder: How to handle an incomplete last batch; see `batch`.
+            remainder: How to handle an incomplete last batch; see `batch`. With "pad", the added
+                examples have the padding values in every padded component.
 
         Raises:
             TypeError: If a padding value is neither a number nor a string, or a multiple is not an
