@@ -13,6 +13,7 @@ fail() {
     printf 'wheel: %s\n' "$*" >&2
     exit 1
 }
+. tools/install_package.sh
 tools=.wheel
 most_bytes=20000000
 has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
@@ -20,11 +21,12 @@ requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6.3,<7' 'abi
 targets=("$@")
 [ $# -gt 0 ] || targets=({x86_64,aarch64}-unknown-linux-{gnu,musl})
 free_threaded=3.14t
-profile=()
+profile=(--config tools/wheel.toml)
 if [ -n "${QUICK:-}" ]; then
     profile=(--config profile.release.opt-level=0 --config profile.release.codegen-units=256)
     most_bytes=100000000
 fi
+command -v advzip >/dev/null || install_package advancecomp "no advzip found, which makes wheels smaller"
 
 if [ "$(cat $tools/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     say "installing what builds wheels into $tools"
@@ -77,6 +79,7 @@ build_wheel() { # target, then arguments of maturin; sets wheel
     rm -f "$directory"/*.whl
     maturin build --release "${profile[@]}" --zig --target "$target" --compatibility $platform --out "$directory" "${@:2}" "${link[@]}"
     wheel=$(python tools/finish_wheel.py "$directory"/headrace-*.whl "$target" dist)
+    advzip --recompress --shrink-normal --quiet "$wheel"
 
     say "checking $wheel"
     auditwheel show "$wheel" | tee "$directory/audit"
