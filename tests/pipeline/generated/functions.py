@@ -226,7 +226,10 @@ def grid_sum(batch: Mapping[str, Any]) -> dict[str, Any]:
     return {"n": batch["n"] + (batch["grid"] * weights).sum((1, 2)), **mask}
 
 
-def grid_sum_in_model(group: list[Example], multiples: tuple[int, int], fill: int) -> list[Example]:
+def grid_sums_in_model(
+    group: list[Example], multiples: tuple[int, int], fill: int
+) -> tuple[list[Example], int]:
+    """Returns what `grid_sum` makes of each example, and the number of an example of padding."""
     rows, columns = (
         -(-max(example["n"] % size for example in group) // multiple) * multiple
         for size, multiple in zip((3, 4), multiples, strict=True)
@@ -239,7 +242,8 @@ def grid_sum_in_model(group: list[Example], multiples: tuple[int, int], fill: in
             for column in range(columns)
         )
 
-    return [{"n": total(example["n"])} for example in group]
+    # The grid of 0 is empty.
+    return [{"n": total(example["n"])} for example in group], total(0)
 
 
 def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -146,8 +146,10 @@ def padded_grids(random: Random, shape: Shape) -> Step | None:
     def summed(items: Items) -> Items:
         for group in m.groups_of(items, size):
             if len(group) == size or remainder != "drop":
-                output = f.grid_sum_in_model(group, multiples, fill)
-                yield m.stacked(output, size if remainder == "pad" else None)
+                output, added = f.grid_sums_in_model(group, multiples, fill)
+                batch = m.stacked(output, size if remainder == "pad" else None)
+                batch["n"][len(group) :] = [added] * (len(batch["n"]) - len(group))
+                yield batch
 
     options = {"values": {"grid": fill}, "multiple_of": {"grid": multiples}}
     return Step(
