@@ -95,6 +95,7 @@ __all__ = [
     "crc32c",
     "csv_fields",
     "csv_records",
+    "decoded_strings",
     "index_counts",
     "infer_csv",
     "infer_json",
@@ -944,6 +945,7 @@ class Column:
     def to_python(self) -> Any: ...
     def to_arrow(self) -> tuple[_Array, _Array] | None: ...
 
+def decoded_strings(strings: _Array) -> _Array: ...
 def string_objects(data: _Array, offsets: _Array) -> _Array: ...
 
 @final

@@ -102,6 +102,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::remote::remote_remove, module)?)?;
     module.add_function(wrap_pyfunction!(files::remote::remote_revision, module)?)?;
     module.add_function(wrap_pyfunction!(files::remote::remote_statuses, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::column::decoded_strings, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::column::string_objects, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::codec_of, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::content_of, module)?)?;

@@ -11,11 +11,11 @@ use headrace_engine::tensor::{Tensor, allocate};
 use headrace_pipeline::blocks::arrow::Strings;
 use headrace_pipeline::blocks::column;
 use headrace_pipeline::blocks::column::Lists;
-use numpy::{PyArray1, PyUntypedArray};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString};
 use std::sync::Arc;
 
 /// Arrays of at least this size are copied without the GIL.
@@ -187,6 +187,18 @@ pub fn string_objects<'py>(
     };
     let rows = collected(py, offsets.clone().zip(offsets.skip(1)).map(row))?;
     Ok(PyArray1::<Py<PyAny>>::from_vec(py, rows).into_any())
+}
+
+/// Decodes an array of `bytes` objects as UTF-8. Returns an array of `str` objects.
+#[pyfunction]
+pub fn decoded_strings<'py>(strings: &Bound<'py, PyArrayDyn<Py<PyAny>>>) -> PyResult<Bound<'py, PyAny>> {
+    let py = strings.py();
+    let decoded = |string: &Py<PyAny>| {
+        let text = PyString::from_bytes(py, string.bind(py).cast::<PyBytes>()?.as_bytes())?;
+        Ok(text.into_any().unbind())
+    };
+    let texts = collected(py, strings.try_readonly()?.as_array().iter().map(decoded))?;
+    PyArray1::from_vec(py, texts).reshape(strings.shape()).map(Bound::into_any)
 }
 
 /// Converts strings to an array of `bytes` objects.

@@ -1,6 +1,7 @@
 """Conversion of components between the engine and Python functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,15 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
     for array in [rows] if isinstance(rows, np.ndarray) else rows:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    return (decoded(row) for row in rows) if spec.dtype is str else delivered(rows, spec)
+    return _texts(rows) if spec.dtype is str else delivered(rows, spec)
+
+
+def _texts(rows: Iterable[Any]) -> Iterable[Any]:
+    """Decodes rows, all at once if possible. If one is not valid UTF-8, only that one fails."""
+    if isinstance(rows, np.ndarray):
+        with suppress(UnicodeDecodeError):
+            return iter(engine.decoded_strings(rows))
+    return (decoded(row) for row in rows)
 
 
 def shown(column: Any, spec: Spec) -> Any:
@@ -75,9 +84,7 @@ def decoded(value: Any) -> Any:
         return value.decode()
     if isinstance(value, list):  # Rows of different lengths.
         return [decoded(row) for row in value]
-    texts = np.empty(value.shape, object)
-    texts.ravel()[:] = [item.decode() for item in value.ravel()]
-    return texts
+    return engine.decoded_strings(value)
 
 
 def column_of(name: str, values: Sequence[Any]) -> engine.Column:
