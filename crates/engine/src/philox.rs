@@ -129,6 +129,9 @@ impl Philox {
         self.counter = self.counter.wrapping_add(count);
     }
 
+    // Not inlined, because rustc 1.95 computes wrong numbers for x86-64 if it vectorises the products
+    // of several blocks together (at opt-level 3; without `no-vectorize-slp`).
+    #[inline(never)]
     fn generate(&self, counter: u128) -> [u32; BLOCK] {
         let mut key = self.key;
         let mut block = [counter as u32, (counter >> 32) as u32, (counter >> 64) as u32, (counter >> 96) as u32];

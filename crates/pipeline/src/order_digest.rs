@@ -9,7 +9,8 @@ use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::allocate;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
 
 /// The prime modulus of the hashes.
 const PRIME: u64 = (1 << 61) - 1;
@@ -157,6 +158,7 @@ struct Log {
     num_left: usize,
     /// The memory charge for the identities.
     charge: Option<Charge>,
+    remembered: RememberedFiles,
 }
 
 /// Neighbouring rows.
@@ -269,14 +271,20 @@ impl Log {
         }
         self.seen = (pass, position + num_positions);
         self.is_pass_over = false;
-        let mut keys = KeysOf::new(rows.blocks());
+        let mut remembered = std::mem::take(&mut self.remembered);
+        self.push_keys((pass, position), num_known, rows, &mut KeysOf::new(rows.blocks(), &mut remembered));
+        self.remembered = remembered;
+    }
+
+    /// Adds rows that begin at this position. The first `num_known` of them were seen before.
+    fn push_keys(&mut self, (pass, position): (u64, u64), num_known: u64, rows: &Rows, keys: &mut KeysOf<'_>) {
         if rows.group().is_some() {
             self.num_held += rows.len();
             let mut batch: Vec<u64> = allocate::room(rows.len()).unwrap_or_default();
             let mut index = 0;
             while let Some((block, start, length)) = rows.numbered_run(index) {
                 index += 1;
-                batch.extend((start..start + length).map(|row| keys.of_row(block, row)));
+                keys.of_rows(block, start..start + length, &mut batch);
             }
             self.later.push_back(Seen { pass, position, keys: Keys::Batch(batch) });
             return;
@@ -289,12 +297,13 @@ impl Log {
             let num_repeated = num_known.saturating_sub(at - position).min(length as u64) as usize;
             let (first, length) = (start + num_repeated, length - num_repeated);
             at += num_repeated as u64;
-            match keys.of_run(block, first).filter(|_| length >= LEAST_RUN) {
-                Some(key) => {
+            match keys.of_run(block, first) {
+                Some(key) if length >= LEAST_RUN => {
                     self.push_each(pass, at, &mut each);
                     self.push_run(pass, at, key, length as u64);
                 }
-                None => each.extend((first..first + length).map(|row| keys.of_row(block, row))),
+                Some(key) => (0..length).for_each(|distance| each.push(plus(key, distance as u64))),
+                None => keys.of_rows(block, first..first + length, &mut each),
             }
             at += length as u64;
         }
@@ -386,9 +395,37 @@ struct KeysOf<'a> {
     firsts: Vec<FirstKey>,
     /// The numbers of the first records of files, for blocks without consecutive records.
     bases: Vec<u64>,
-    /// Recently used files with the number of their first record, because rows often alternate
-    /// between files.
-    files: Vec<(*const FileProvenance, u64)>,
+    files: &'a mut RememberedFiles,
+}
+
+/// Recently used files with the number of their first record, because rows often alternate between
+/// files. A weak pointer keeps an address from being used for another file.
+#[derive(Debug, Default)]
+struct RememberedFiles(Vec<(Weak<FileProvenance>, u64)>);
+
+impl RememberedFiles {
+    /// Remembers at least `count` files, up to a limit.
+    fn grow_to(&mut self, count: usize) {
+        let [least, most] = NUM_REMEMBERED;
+        let num_slots = count.clamp(least, most).next_power_of_two();
+        if self.0.len() < num_slots {
+            self.0 = std::iter::repeat_with(Default::default).take(num_slots).collect();
+        }
+    }
+
+    /// The number of a file's first record.
+    fn base(&mut self, file: &Arc<FileProvenance>) -> u64 {
+        let pointer = Arc::as_ptr(file);
+        let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
+        let remembered = &mut self.0[position as usize];
+        if remembered.0.as_ptr() != pointer {
+            let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
+            // The records of a piece may be counted from the beginning of the piece.
+            let piece = file.before.as_ref().map_or(0, |before| before.number());
+            *remembered = (Arc::downgrade(file), reduced(mix(id.key(), piece)));
+        }
+        remembered.1
+    }
 }
 
 /// The number that represents the first row of a block.
@@ -408,20 +445,13 @@ enum FirstKey {
 const MOST_FILES: usize = 64;
 
 /// The minimum and maximum number of slots for remembered files. Both are powers of two.
-const NUM_REMEMBERED: [usize; 2] = [8, 2048];
+const NUM_REMEMBERED: [usize; 2] = [64, 2048];
 
 impl<'a> KeysOf<'a> {
-    /// Remembers as many files as there are blocks.
-    fn new(blocks: &'a [Arc<Block>]) -> Self {
-        let [least, most] = NUM_REMEMBERED;
-        let num_slots = (2 * blocks.len()).clamp(least, most).next_power_of_two();
+    fn new(blocks: &'a [Arc<Block>], files: &'a mut RememberedFiles) -> Self {
+        files.grow_to(2 * blocks.len());
         let firsts = std::iter::repeat_n(FirstKey::Unseen, blocks.len()).collect();
-        Self {
-            blocks,
-            firsts,
-            bases: Vec::new(),
-            files: std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect(),
-        }
+        Self { blocks, firsts, bases: Vec::new(), files }
     }
 
     /// Returns the number of a row, if the numbers of the following rows are consecutive.
@@ -433,7 +463,7 @@ impl<'a> KeysOf<'a> {
                 FirstKey::Consecutive(self.of(file, record, 0))
             } else if let Some(files) = provenance.files().filter(|files| files.len() <= MOST_FILES) {
                 let first = self.bases.len();
-                self.bases.extend(files.iter().map(|file| Self::base(file)));
+                self.bases.extend(files.iter().map(|file| self.files.base(file)));
                 FirstKey::Files(first)
             } else {
                 FirstKey::Each
@@ -445,47 +475,44 @@ impl<'a> KeysOf<'a> {
         }
     }
 
-    /// Returns the number of a row in a block.
+    /// Adds the numbers of some rows of a block to `keys`.
     #[inline]
-    fn of_row(&mut self, block: usize, row: usize) -> u64 {
-        if let Some(key) = self.of_run(block, row) {
-            return key;
+    fn of_rows(&mut self, block: usize, rows: Range<usize>, keys: &mut Vec<u64>) {
+        if let Some(first) = self.of_run(block, rows.start) {
+            keys.extend((0..rows.len() as u64).map(|distance| plus(first, distance)));
+            return;
         }
         let provenance = self.blocks[block].provenance();
         if let FirstKey::Files(first) = self.firsts[block]
-            && let Some((file, record, sub)) = provenance.record(row)
+            && let Some(records) = provenance.plain_records(rows.clone())
         {
-            return Self::number(self.bases[first + file], record, sub);
+            let bases = &self.bases[first..];
+            keys.extend(records.iter().map(|(file, record)| Self::number(bases[*file as usize], *record, 0)));
+            return;
         }
-        match provenance.identity(row) {
-            Some((file, record, sub)) => self.of(file, record, sub),
-            None => UNKNOWN,
+        for row in rows {
+            keys.push(match (self.firsts[block], provenance.record(row)) {
+                (FirstKey::Files(first), Some((file, record, sub))) => {
+                    Self::number(self.bases[first + file], record, sub)
+                }
+                _ => match provenance.identity(row) {
+                    Some((file, record, sub)) => self.of(file, record, sub),
+                    None => UNKNOWN,
+                },
+            });
         }
     }
 
     /// Returns the number of a record. Consecutive records of a file have consecutive numbers
     /// modulo `PRIME`.
     fn of(&mut self, file: &Arc<FileProvenance>, record: u64, sub: u64) -> u64 {
-        let pointer = Arc::as_ptr(file);
-        let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.files.len().ilog2());
-        let remembered = &mut self.files[position as usize];
-        if remembered.0 != pointer {
-            *remembered = (pointer, Self::base(file));
-        }
-        Self::number(remembered.1, record, sub)
+        Self::number(self.files.base(file), record, sub)
     }
 
     /// The number of a record, from the number of the first record of its file.
     fn number(base: u64, record: u64, sub: u64) -> u64 {
         let sub = if sub == 0 { 0 } else { reduced(mix(sub, UNKNOWN)) };
         plus(plus(base, reduced(record)), sub)
-    }
-
-    fn base(file: &FileProvenance) -> u64 {
-        let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
-        // The records of a piece may be counted from the beginning of the piece.
-        let piece = file.before.as_ref().map_or(0, |before| before.number());
-        reduced(mix(id.key(), piece))
     }
 }
 

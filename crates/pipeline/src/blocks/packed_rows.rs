@@ -98,6 +98,22 @@ impl Layout {
     }
 }
 
+/// Copies a row of `ROW` bytes. The compiler knows the size, so this is faster than a call.
+#[inline]
+fn copy<const ROW: usize>(from: &[u8], to: &mut [u8]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<ROW>(), to.first_chunk_mut()) {
+        *to = *from;
+    }
+}
+
+/// Adds a row of `ROW` bytes; see [`copy`].
+#[inline]
+fn add<const ROW: usize>(row: &[u8], bytes: &mut Vec<u8>) {
+    if let Some(row) = row.first_chunk::<ROW>() {
+        bytes.extend_from_slice(row);
+    }
+}
+
 /// The values of a column, to be stored in packed rows.
 pub(super) enum Source<'a> {
     /// The bytes of elements.
@@ -161,13 +177,32 @@ impl PackedRows {
     #[inline]
     pub fn set(&mut self, row: usize, bytes: &[u8]) {
         let row_bytes = self.layout.row_bytes;
-        self.bytes[row * row_bytes..][..row_bytes].copy_from_slice(bytes);
+        let to = &mut self.bytes[row * row_bytes..][..row_bytes];
+        match row_bytes / UNIT_BYTES {
+            1 => copy::<8>(bytes, to),
+            2 => copy::<16>(bytes, to),
+            3 => copy::<24>(bytes, to),
+            4 => copy::<32>(bytes, to),
+            5 => copy::<40>(bytes, to),
+            6 => copy::<48>(bytes, to),
+            7 => copy::<56>(bytes, to),
+            _ => to.copy_from_slice(bytes),
+        }
     }
 
     /// Adds a row of the same layout.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        match bytes.len() / UNIT_BYTES {
+            1 => add::<8>(bytes, &mut self.bytes),
+            2 => add::<16>(bytes, &mut self.bytes),
+            3 => add::<24>(bytes, &mut self.bytes),
+            4 => add::<32>(bytes, &mut self.bytes),
+            5 => add::<40>(bytes, &mut self.bytes),
+            6 => add::<48>(bytes, &mut self.bytes),
+            7 => add::<56>(bytes, &mut self.bytes),
+            _ => self.bytes.extend_from_slice(bytes),
+        }
     }
 
     /// Adds rows of zeros until there are `num_rows`.

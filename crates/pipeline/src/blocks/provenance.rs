@@ -6,6 +6,7 @@ use headrace_engine::error::Result;
 use headrace_engine::philox::mix;
 use headrace_engine::tensor::allocate;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The provenance of the rows of a block. It takes no memory per row for consecutive records, 4
@@ -202,6 +203,16 @@ impl Provenance {
             }
             Self::Of(deferred) => deferred.provenance().record(row),
             Self::Unknown | Self::Run(..) => None,
+        }
+    }
+
+    /// For each of these rows, the index of its file in [`Provenance::files`] and its record number,
+    /// if they are stored like this and every row is a record itself.
+    pub fn plain_records(&self, rows: Range<usize>) -> Option<&[(u32, u64)]> {
+        match self {
+            Self::Each(_, of_rows) if of_rows.subs.is_empty() => of_rows.records.get(rows),
+            Self::Of(deferred) => deferred.provenance().plain_records(rows),
+            _ => None,
         }
     }
 

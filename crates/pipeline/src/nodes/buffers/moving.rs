@@ -21,17 +21,33 @@ pub(super) struct Moving {
     /// The number of pending rows whose values are still here.
     num_inside: usize,
     row_bytes: usize,
+    /// The file of the rows.
+    file: Arc<FileProvenance>,
+    /// The number of the first row's record.
+    first_record: u64,
+    /// For each row, the distance of its record from that one. `None` if records are consecutive.
+    distances: Option<Arc<[u32]>>,
 }
 
 impl Moving {
     /// The values of a block, if they can move: all of them are packed in rows of this layout, or of
     /// any layout if there is none yet, and a row's number is enough to know its record.
     pub(super) fn of(block: &Block, layout: &mut Option<Arc<Layout>>) -> Option<Self> {
-        let has_one_file = matches!(block.provenance(), Provenance::Run(..) | Provenance::Near(..));
-        let rows = whole_rows(block).filter(|_| has_one_file)?;
+        let (file, first_record, distances) = match block.provenance() {
+            Provenance::Run(file, first) => (file, *first, None),
+            Provenance::Near(file, first, distances) => (file, *first, Some(distances)),
+            _ => return None,
+        };
+        let rows = whole_rows(block)?;
         let is_alike = layout.get_or_insert_with(|| Arc::clone(rows.layout())) == rows.layout();
-        let row_bytes = rows.layout().row_bytes();
-        is_alike.then(|| Self { rows: Some(Arc::clone(rows)), num_inside: 0, row_bytes })
+        is_alike.then(|| Self {
+            rows: Some(Arc::clone(rows)),
+            num_inside: 0,
+            row_bytes: rows.layout().row_bytes(),
+            file: Arc::clone(file),
+            first_record,
+            distances: distances.map(Arc::clone),
+        })
     }
 
     pub(super) fn row_bytes(&self) -> usize {
@@ -41,6 +57,12 @@ impl Moving {
     /// Announces pending rows, whose values will move out.
     pub(super) fn announce(&mut self, num_rows: usize) {
         self.num_inside += num_rows;
+    }
+
+    /// The number of row `row`'s record.
+    #[inline]
+    fn record(&self, row: usize) -> u64 {
+        self.first_record + self.distances.as_ref().map_or(row as u64, |distances| distances[row].into())
     }
 
     /// A number that depends on all cache lines of row `row`.
@@ -77,36 +99,28 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Adds the values in row `slot` of a window.
+    /// Adds row `row` of a block, whose values are in row `slot` of a window. `file` is the index of
+    /// the block's file in this group if an earlier row had it. Returns this index.
     #[inline]
-    pub(super) fn push_values(&mut self, slot: usize, window: &PackedRows) -> Result<()> {
+    pub(super) fn push(
+        &mut self,
+        (moving, row): (&Moving, usize),
+        (slot, window): (usize, &PackedRows),
+        file: Option<usize>,
+        rows: &mut Rows,
+    ) -> Result<usize> {
         let values = match &mut self.values {
             Some(values) => values,
             None => self.values.insert(PackedRows::with_room(window.layout(), GROUP_ROWS)?),
         };
         values.push(window.row(slot));
-        Ok(())
-    }
-
-    /// Adds row `row` of a block with this provenance, after its values. `file` is the index of the
-    /// block's file in this group if an earlier row had it. Returns this index.
-    #[inline]
-    pub(super) fn push(
-        &mut self,
-        provenance: Option<&Provenance>,
-        row: usize,
-        file: Option<usize>,
-        rows: &mut Rows,
-    ) -> Result<usize> {
-        let identity = provenance.and_then(|provenance| provenance.identity(row));
-        let Some((of_row, record, _)) = identity else { return Err(Error::internal("a moved row has no record")) };
         let file = file.unwrap_or_else(|| {
-            self.files.push(Arc::clone(of_row));
+            self.files.push(Arc::clone(&moving.file));
             self.files.len() - 1
         });
         let number = *self.block.get_or_insert_with(|| rows.reserve_block());
         rows.push_run(number, self.records.len(), 1);
-        self.records.push((file as u32, record));
+        self.records.push((file as u32, moving.record(row)));
         Ok(file)
     }
 
@@ -181,8 +195,8 @@ mod tests {
                 }
                 step += 1;
                 let slot = step * 17 % waiting.len();
-                pending.leave(waiting[slot], slot, &values).unwrap();
-                pending.give(&[waiting[slot]], &mut rows, &budget).unwrap();
+                pending.give(waiting[slot], (slot, Some(&values)), &mut rows).unwrap();
+                pending.thin_out_few(&budget).unwrap();
                 waiting.swap_remove(slot);
                 values.swap_remove(slot);
             }

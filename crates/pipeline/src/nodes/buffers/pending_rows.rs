@@ -12,7 +12,7 @@ use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
 use crate::nodes::buffers::moving::{Left, Moving};
 use crate::nodes::buffers::row_bits::{Bits, Ranks};
-use headrace_engine::error::Result;
+use headrace_engine::error::{Error, Result};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -136,7 +136,7 @@ impl PendingBlock {
             && !self.is_open
             && moving.forget_values()
         {
-            *block = Arc::new(Block::empty().with_provenance(block.provenance().clone()));
+            *block = Arc::new(Block::empty());
         }
     }
 
@@ -231,7 +231,11 @@ impl PendingRows {
             let number = numbers[block];
             self.num_runs += 1;
             self.blocks[number as usize].add(start..start + length, self.num_runs);
-            positions.extend((start as u32..(start + length) as u32).map(|row| (number, row)));
+            // Rows from several files often alternate. One row is faster to add by itself.
+            match length {
+                1 => positions.push_back((number, start as u32)),
+                _ => positions.extend((start as u32..(start + length) as u32).map(|row| (number, row))),
+            }
             run += 1;
         }
         self.close(budget)
@@ -309,7 +313,7 @@ impl PendingRows {
     }
 
     /// Sets whether values move out of arriving blocks if possible: into a window with
-    /// [`PendingRows::enter`], and out of it with [`PendingRows::leave`].
+    /// [`PendingRows::enter`], and out of it with [`PendingRows::give`].
     pub fn move_values(&mut self, moves_values: bool) {
         self.moves_values = moves_values;
     }
@@ -339,16 +343,6 @@ impl PendingRows {
         Ok(())
     }
 
-    /// Moves the values of a pending row, row `slot` of `window`, to the end of the current group,
-    /// if its block's values move. [`PendingRows::give`] must follow.
-    #[inline]
-    pub fn leave(&mut self, (number, _): PendingRow, slot: usize, window: &PackedRows) -> Result<()> {
-        match self.blocks[number as usize].moving {
-            Some(_) => self.left.push_values(slot, window),
-            None => Ok(()),
-        }
-    }
-
     /// Begins a new group of returned rows.
     pub fn begin_group(&mut self) {
         self.group += 1;
@@ -359,29 +353,45 @@ impl PendingRows {
         std::mem::take(&mut self.left).finish(rows, budget)
     }
 
-    /// Moves pending rows to the end of `rows`, which holds the current group.
-    pub fn give(&mut self, positions: &[PendingRow], rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
-        for (number, row) in positions {
-            let pending_block = &mut self.blocks[*number as usize];
-            let row = *row as usize;
-            if pending_block.moving.is_some() {
-                let provenance = pending_block.block.as_ref().map(|block| block.provenance());
-                let known = Some(pending_block.known.0).filter(|_| pending_block.known.1 == self.group);
-                pending_block.known = (self.left.push(provenance, row, known, rows)?, self.group);
-            } else {
-                if pending_block.known.1 != self.group
-                    && let Some(block) = &pending_block.block
-                {
-                    pending_block.known = (rows.add_block(block), self.group);
-                }
-                rows.push_run(pending_block.known.0, pending_block.current_row(row), 1);
-                pending_block.waits.unset(row);
+    /// Moves a pending row to the end of `rows`, which holds the current group. If its values moved
+    /// into a window, they are in this slot of it. [`PendingRows::thin_out_few`] must follow.
+    #[inline]
+    pub fn give(
+        &mut self,
+        (number, row): PendingRow,
+        (slot, window): (usize, Option<&PackedRows>),
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        let row = row as usize;
+        if let Some(moving) = &pending_block.moving {
+            let Some(window) = window else { return Err(Error::internal("the values of a row have moved away")) };
+            let known = Some(pending_block.known.0).filter(|_| pending_block.known.1 == self.group);
+            pending_block.known = (self.left.push((moving, row), (slot, window), known, rows)?, self.group);
+        } else {
+            if pending_block.known.1 != self.group
+                && let Some(block) = &pending_block.block
+            {
+                pending_block.known = (rows.add_block(block), self.group);
             }
-            pending_block.num_waiting -= 1;
-            if !pending_block.is_open && pending_block.are_few(self.is_tight) {
-                self.few.push(*number);
-            }
+            rows.push_run(pending_block.known.0, pending_block.current_row(row), 1);
+            pending_block.waits.unset(row);
         }
+        pending_block.num_waiting -= 1;
+        if !pending_block.is_open && pending_block.are_few(self.is_tight) {
+            self.few.push(number);
+        }
+        Ok(())
+    }
+
+    /// Moves several pending rows that aren't in a window to the end of `rows`.
+    pub fn give_all(&mut self, positions: &[PendingRow], rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        positions.iter().try_for_each(|position| self.give(*position, (0, None), rows))?;
+        self.thin_out_few(budget)
+    }
+
+    /// Replaces or drops the blocks that have few pending rows left.
+    pub fn thin_out_few(&mut self, budget: &Arc<Budget>) -> Result<()> {
         while let Some(number) = self.few.pop() {
             self.thin_out(number, budget)?;
         }
@@ -467,7 +477,7 @@ mod tests {
     fn given(pending: &mut PendingRows, positions: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
         let mut rows = Rows::new();
         pending.begin_group();
-        pending.give(positions, &mut rows, budget).unwrap();
+        pending.give_all(positions, &mut rows, budget).unwrap();
         let gathered = rows.gather().unwrap();
         gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().iter().step_by(LENGTH).copied().collect()
     }
@@ -517,7 +527,7 @@ mod tests {
                 let mut rows = Rows::new();
                 pending.begin_group();
                 let positions: Vec<_> = numbers.iter().map(|row| (number, *row)).collect();
-                pending.give(&positions, &mut rows, &budget).unwrap();
+                pending.give_all(&positions, &mut rows, &budget).unwrap();
                 let records = (0..numbers.len()).map(|row| rows.row_provenance(row).unwrap().record as u32 - 7);
                 assert_eq!(records.collect::<Vec<_>>(), numbers);
                 let gathered = rows.gather().unwrap();

@@ -192,7 +192,7 @@ impl<G: Grouping> GroupBy<G> {
         let mut rows = Rows::new();
         self.pending.begin_group();
         let positions: Vec<_> = group.rows.iter().map(|(_, position)| *position).collect();
-        self.pending.give(&positions, &mut rows, context.budget)?;
+        self.pending.give_all(&positions, &mut rows, context.budget)?;
         Ok(rows)
     }
 }

@@ -184,14 +184,6 @@ impl Window {
         Ok(())
     }
 
-    /// Moves the values of the row at position `slot` out of the window.
-    fn take_out(&mut self, slot: usize) -> Result<()> {
-        match &self.values {
-            Some(values) => self.pending.leave(self.waiting[slot], slot, values),
-            None => Ok(()),
-        }
-    }
-
     /// Reads the rows that were waiting at the checkpoint again. Returns true once all of them have
     /// arrived.
     #[cold]
@@ -362,16 +354,16 @@ impl Window {
             let hole = self.draw();
             self.hole = Some(hole);
             self.drawn += 1;
-            self.take_out(hole)?;
-            self.pending.give(&[self.waiting[hole]], rows, context.budget)?;
+            self.pending.give(self.waiting[hole], (hole, self.values.as_ref()), rows)?;
+            self.pending.thin_out_few(context.budget)?;
         }
         Ok(())
     }
 
     /// Draws rows from a full window and replaces each with an input row that has already arrived.
-    fn draw_from_incoming(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
+    fn draw_from_incoming(&mut self, given_rows: &mut Rows, context: &Context) -> Result<()> {
         // Leave one row for the caller, which then pulls more input.
-        let count = self.incoming.len().min(self.group_rows.saturating_sub(rows.len() + 1));
+        let count = self.incoming.len().min(self.group_rows.saturating_sub(given_rows.len() + 1));
         // Draw all positions before moving any row, and load rows in groups, so that the CPU can
         // overlap the cache misses.
         self.slots.clear();
@@ -390,12 +382,11 @@ impl Window {
             self.pending.touch(rows);
             for (slot, row) in slots.iter().zip(rows) {
                 let given = std::mem::replace(&mut self.waiting[*slot], *row);
-                self.pending.leave(given, *slot, values)?;
+                self.pending.give(given, (*slot, Some(values)), given_rows)?;
                 self.pending.enter(*row, *slot, values)?;
-                self.given.push(given);
             }
         }
         self.drawn += count as u64;
-        self.pending.give(&self.given, rows, context.budget)
+        self.pending.give_all(&self.given, given_rows, context.budget)
     }
 }
