@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import zlib
 from importlib.metadata import files
 from pathlib import Path
 
@@ -31,6 +32,13 @@ while session.queue_statistics(queue).num_waiting_dequeues == 0:
     time.sleep(0.001)
 """
 """Exits while a daemon thread is in the engine. Python ends such a thread by unwinding it."""
+
+
+ORDERS = {None: 1_702_144_727, 100: 3_537_415_696}
+"""A checksum of the order of 5,000 numbers, shuffled as a whole or through a window.
+
+Compilers have computed wrong random numbers: rustc 1.95, from correct code.
+"""
 
 
 @hr.native
@@ -66,6 +74,11 @@ def main() -> None:
             assert session.run(line).isdigit()
             coord.request_stop()
             coord.join(threads)
+        for window, expected in ORDERS.items():
+            numbers = hr.arrays({"n": np.arange(5000, dtype="<i8")}).shuffle(window=window, seed=3)
+            order = np.concatenate([batch["n"] for batch in numbers.batch(64)])
+            checksum = zlib.crc32(order.tobytes())
+            assert checksum == expected, f"shuffle(window={window}) has the order {checksum}"
         picture = tf.image.decode_png(tf.image.encode_png(np.zeros([2, 3, 3], np.uint8)))
         photo = tf.image.decode_jpeg(tf.image.encode_jpeg(np.zeros([8, 8, 3], np.uint8)))
         with tf.Session() as session:
