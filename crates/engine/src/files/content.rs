@@ -142,8 +142,11 @@ const ENDINGS: &[(&str, Content)] = &[
 impl Content {
     /// The type of a file with this name, if the name is sufficient.
     pub fn by_name(name: &str) -> Option<Self> {
-        let name = name.to_ascii_lowercase();
-        ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
+        let has = |ending: &str| {
+            let start = name.len().checked_sub(ending.len());
+            start.is_some_and(|start| name.as_bytes()[start..].eq_ignore_ascii_case(ending.as_bytes()))
+        };
+        ENDINGS.iter().find(|(ending, _)| has(ending)).map(|(_, content)| *content)
     }
 
     /// The remedy if files are not decompressed.
@@ -176,7 +179,9 @@ pub fn content(start: &[u8]) -> Option<Content> {
         return Some(RECORDS);
     }
     let of_marks = |marks: &[(&[u8], Content)]| {
-        marks.iter().find(|(mark, _)| start.starts_with(mark)).map(|(_, content)| *content)
+        // Most marks differ in their first byte, which costs less than comparing slices.
+        let mut marks = marks.iter().filter(|(mark, _)| mark.first() == start.first());
+        marks.find(|(mark, _)| start.starts_with(mark)).map(|(_, content)| *content)
     };
     if start.starts_with(b"version https://git-lfs.github.com/spec/") {
         return Some(POINTER);
@@ -239,7 +244,13 @@ fn is_record(start: &[u8]) -> bool {
 /// almost no control characters.
 pub fn is_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(START_BYTES)];
-    start.iter().all(|byte| *byte >= b' ' || b"\t\n\x0b\x0c\r\x08\x1b".contains(byte))
+    // Without an early exit, so that it is vectorized.
+    start.iter().fold(true, |is_text, byte| is_text & is_letter(*byte))
+}
+
+/// Returns true for all bytes but control characters that text doesn't have.
+fn is_letter(byte: u8) -> bool {
+    (byte >= b' ') | (byte.wrapping_sub(b'\x08') <= b'\r' - b'\x08') | (byte == b'\x1b')
 }
 
 #[cfg(test)]
@@ -295,6 +306,20 @@ mod tests {
         ] {
             assert_eq!(content_or_text(start).map_or(String::new(), |content| content.to_string()), what, "{start:?}");
         }
+    }
+
+    #[test]
+    fn text_has_few_control_characters() {
+        let letters: Vec<_> = (0..b' ').filter(|byte| is_text(&[b'a', *byte])).collect();
+        assert_eq!(letters, b"\x08\t\n\x0b\x0c\r\x1b");
+        assert!(is_text(&(b' '..=u8::MAX).collect::<Vec<_>>()) && is_text(b""));
+    }
+
+    #[test]
+    fn names_are_compared_without_case() {
+        let shown = |name| Content::by_name(name).map(|content| content.to_string());
+        assert_eq!(shown("a/B.SZ").as_deref(), Some("compressed with snappy, according to its name"));
+        assert_eq!((shown("\u{e4}sz"), shown("z"), shown("a.br.txt")), (None, None, None));
     }
 
     #[test]

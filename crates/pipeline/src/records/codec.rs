@@ -77,11 +77,16 @@ impl Codec {
     ///
     /// zlib has no reliable magic bytes, so a file counts as zlib if these bytes can be inflated.
     pub fn of(start: &[u8]) -> Self {
+        Self::detected(start, content(start))
+    }
+
+    /// Like [`Codec::of`], for a file of this type.
+    fn detected(start: &[u8], content: Option<Content>) -> Self {
         let is_whole = start.len() < MARK_BYTES;
         // Except for bzip2's, magic bytes contain bytes that never occur in text, so text cannot
         // start like them.
         let begins = |mark: &[u8]| start.starts_with(mark) || (is_whole && start.len() > 1 && mark.starts_with(start));
-        if content(start).is_some_and(|content| content == RECORDS) {
+        if content == Some(RECORDS) {
             return Self::Known(Compression::None);
         }
         if begins(GZIP) {
@@ -123,10 +128,11 @@ impl Codec {
     /// Like [`Codec::of`], for a file with this name. Fails if the compression is unsupported, or
     /// if the file ends within the magic bytes that its name implies.
     pub fn of_file(start: &[u8], name: &str) -> Result<Self> {
-        if let Some(detected) = content(start).filter(|content| content.kind.is_never_data()) {
+        let content = content(start);
+        if let Some(detected) = content.filter(|content| content.kind.is_never_data()) {
             return Err(unreadable(name, detected));
         }
-        let codec = Self::of(start);
+        let codec = Self::detected(start, content);
         if codec != Self::Known(Compression::None) {
             return Ok(codec);
         }
