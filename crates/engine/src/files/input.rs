@@ -2,6 +2,7 @@
 //! together with its run.
 
 use crate::error::{Error, Wait};
+use crate::files::output::retried;
 use crate::files::storage::{self, Status, Stream, Version};
 use crate::run::check_current;
 use crate::waits::{self, Awaited};
@@ -12,6 +13,9 @@ use std::time::{Duration, SystemTime};
 
 /// How often a wait for a pipe checks whether its run was stopped.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// The maximum size of a small file, in bytes.
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// An open file of any kind.
 pub struct Input(Source);
@@ -170,6 +174,49 @@ fn name_of_open(file: &File) -> String {
 }
 
 impl Input {
+    /// The size of a small local file when it was opened, if it can be read without waiting.
+    pub fn len_of_small(&self) -> Option<usize> {
+        match &self.0 {
+            Source::Local(file) if file.kind == Kind::Regular && file.len <= SMALL_BYTES => {
+                usize::try_from(file.len).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// True if the end of a local file has been reached.
+    pub fn has_ended(&self) -> bool {
+        matches!(&self.0, Source::Local(file) if file.has_ended)
+    }
+
+    /// Appends up to `room` bytes of a small file, for which there must be room. If that is more
+    /// than its size, a single read also finds the end: it returns all bytes and then no more,
+    /// although there was room. An error after the first bytes is left to the next read.
+    #[expect(clippy::disallowed_methods, reason = "the caller has made room")]
+    pub fn read_small(&mut self, bytes: &mut Vec<u8>, room: usize) -> io::Result<()> {
+        let Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) = &mut self.0 else { return Ok(()) };
+        let begin = bytes.len();
+        bytes.resize(begin + room, 0);
+        let mut filled = begin;
+        let mut result = Ok(());
+        while filled < bytes.len() && !local.has_ended {
+            let read = retried(|| local.file.read(&mut bytes[filled..])).and_then(|count| {
+                let is_len = local.position + count as u64 == local.len;
+                let is_end = count == 0 || is_len && filled + count < bytes.len();
+                local.advance(count, is_end).map(|()| count)
+            });
+            match read {
+                Ok(count) => filled += count,
+                Err(error) => {
+                    result = if filled == begin { Err(error) } else { Ok(()) };
+                    break;
+                }
+            }
+        }
+        bytes.truncate(filled);
+        result
+    }
+
     /// Appends up to `count` bytes, and fewer only at the end of the file. There must be room for
     /// them.
     #[expect(clippy::disallowed_methods, reason = "the caller has made room")]
@@ -304,4 +351,56 @@ pub fn error_of_wait(error: &io::Error) -> Option<&Error> {
 /// Returns the engine's error inside an I/O error that was passed through a reader.
 pub fn inner(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref::<Error>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Opens a file of `before`, changes it with `change`, and reads up to `room` bytes of it.
+    /// Returns whether that found the end, and these bytes and the rest.
+    fn read(name: &str, before: &[u8], room: usize, change: impl FnOnce(&mut File)) -> (bool, io::Result<Vec<u8>>) {
+        let path = std::env::temp_dir().join(format!("headrace-input-{}-{name}", std::process::id()));
+        std::fs::write(&path, before).unwrap();
+        let (mut input, _) = Input::open(&path).unwrap();
+        assert_eq!(input.len_of_small(), Some(before.len()));
+        change(&mut File::options().append(true).open(&path).unwrap());
+        let mut bytes = Vec::new();
+        let result = input.read_small(&mut bytes, room);
+        let has_ended = input.has_ended();
+        let result = result.and_then(|()| input.read_to_end(&mut bytes)).map(|_| bytes);
+        std::fs::remove_file(&path).unwrap();
+        (has_ended, result)
+    }
+
+    #[test]
+    fn end_of_a_small_file_is_found_with_its_last_byte() {
+        let unchanged = |room| {
+            let (has_ended, bytes) = read(&format!("same-{room}"), b"abc", room, |_| {});
+            (has_ended, bytes.unwrap())
+        };
+        assert_eq!(unchanged(4), (true, b"abc".to_vec()));
+        assert_eq!(unchanged(3), (false, b"abc".to_vec()));
+        assert_eq!(unchanged(2), (false, b"abc".to_vec()));
+        let (has_ended, bytes) = read("empty", b"", 1, |_| {});
+        assert_eq!((has_ended, bytes.unwrap()), (true, Vec::new()));
+    }
+
+    #[test]
+    fn file_that_grew_after_it_was_opened_is_read_to_its_end() {
+        for (name, before, after) in [("grown", &b"abc"[..], &b"abcde"[..]), ("grown-from-empty", b"", b"de")] {
+            let (has_ended, bytes) = read(name, before, before.len() + 1, |file| file.write_all(b"de").unwrap());
+            assert_eq!((has_ended, bytes.unwrap().as_slice()), (false, after));
+        }
+    }
+
+    #[test]
+    fn file_that_shrank_after_it_was_opened_is_reported() {
+        for len in [0, 2] {
+            let (_, bytes) = read(&format!("cut-{len}"), b"abc", 4, |file| file.set_len(len).unwrap());
+            let error = bytes.unwrap_err().to_string();
+            assert!(error.contains(&format!("(it has {len} bytes, but had 3 before)")), "{error}");
+        }
+    }
 }

@@ -184,6 +184,12 @@ impl<S: Split> Chunks<S> {
     /// Reads until `num_bytes` bytes are available or the file ends.
     fn fill(&mut self, num_bytes: usize) -> Result<()> {
         let missing = num_bytes.saturating_sub(self.rest.len());
+        if self.rest.is_empty()
+            && let Some(whole) = self.source.take_whole(missing)
+        {
+            (self.rest, self.is_last) = (whole, true);
+            return Ok(());
+        }
         let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
         // One more byte, to notice the end without more memory.
         let left = self.source.len_after(self.at.offset_bytes + self.rest.len() as u64);

@@ -113,14 +113,15 @@ pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<d
 fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
     loop {
         read_start(input, start)?;
+        let codec = Codec::of(&start[..start.len().min(MARK_BYTES)]);
         let Some((magic, length, rest)) = start
             .split_first_chunk::<4>()
             .and_then(|(magic, rest)| rest.split_first_chunk::<4>().map(|(length, rest)| (*magic, *length, rest)))
         else {
-            return Ok(Codec::of(start));
+            return Ok(codec);
         };
-        if !lz4::is_skippable(magic) || Codec::of(start) == Codec::Known(Compression::None) {
-            return Ok(Codec::of(start));
+        if !lz4::is_skippable(magic) || codec == Codec::Known(Compression::None) {
+            return Ok(codec);
         }
         let length = u64::from(u32::from_le_bytes(length));
         let available = rest.len() as u64;
@@ -148,11 +149,18 @@ impl Source {
             _ => Error::io(name, &error),
         };
         let mut start = Vec::new();
+        if let Some(room) = input.len_of_small().map(|len| len.saturating_add(1)) {
+            allocate::reserve(&mut start, room).map_err(|refusal| refusal.at(name))?;
+            input.read_small(&mut start, room).map_err(failed)?;
+        }
         let codec = match codec {
             Codec::ByContent => {
                 read_start(&mut input, &mut start).map_err(failed)?;
-                Codec::of_file(&start, name)?;
-                begin(&mut input, &mut start).map_err(failed)?
+                let codec = Codec::of_file(&start[..start.len().min(MARK_BYTES)], name)?;
+                match start.first_chunk().is_some_and(|magic| lz4::is_skippable(*magic)) {
+                    true => begin(&mut input, &mut start).map_err(failed)?,
+                    false => codec,
+                }
             }
             codec => codec,
         };
@@ -229,6 +237,14 @@ impl Source {
         }
     }
 
+    /// Takes the whole file if it was read while it was opened and has fewer than `count` bytes.
+    pub fn take_whole(&mut self, count: usize) -> Option<Vec<u8>> {
+        let Kind::Plain(file) = &mut self.kind else { return None };
+        let (start, input) = file.get_mut();
+        let is_whole = input.has_ended() && start.position() == 0 && start.get_ref().len() < count;
+        is_whole.then(|| std::mem::take(start).into_inner())
+    }
+
     /// Appends up to `count` bytes, and fewer only at the end of the file.
     pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
         if let Kind::Plain(file) = &mut self.kind
@@ -252,7 +268,7 @@ impl Read for Source {
     }
 }
 
-/// Appends the first bytes of a file, or the whole file if it is shorter.
+/// Appends bytes until there are [`MARK_BYTES`], or the file ends.
 fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
     let mut checkpoint = [0; MARK_BYTES];
     while start.len() < MARK_BYTES {
