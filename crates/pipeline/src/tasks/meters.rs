@@ -4,6 +4,7 @@
 use crate::blocks::file_provenance::FileProvenance;
 use headrace_engine::sync::Mutex;
 use headrace_engine::waits;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -85,13 +86,23 @@ const FULL: u64 = 1000;
 impl Time {
     /// Adds a duration.
     pub fn add(&self, duration: Duration) {
-        self.0.fetch_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.fetch_add(nanos(duration), Ordering::Relaxed);
+    }
+
+    /// Replaces a duration that was added before.
+    fn replace(&self, before: Duration, after: Duration) {
+        let replaced = |sum: u64| Some(sum.saturating_add(nanos(after)).saturating_sub(nanos(before)));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced);
     }
 
     /// The sum.
     pub fn get(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Meters {
@@ -103,7 +114,7 @@ impl Meters {
     /// Records that a stage starts reading a file at a record.
     pub fn begin_read(&self, stage: usize, file: &Arc<FileProvenance>, record: u64) -> Reading<'_> {
         let number = self.next_read.fetch_add(1, Ordering::Relaxed);
-        let (thread, since) = (waits::this_thread(), Instant::now());
+        let (thread, since) = (THREAD.with(|thread| *thread), Instant::now());
         let read = Read { number, stage, file: Arc::clone(file), record, thread, since };
         self.reads.lock().push(read);
         Reading { meters: self, number }
@@ -178,6 +189,10 @@ impl Meter {
 }
 
 thread_local! {
+    /// The system's number of this thread. Workers don't survive a fork, so it never changes.
+    static THREAD: u64 = waits::this_thread();
+    /// The group of tasks that ended last on this thread.
+    static GROUP: Cell<Option<Group>> = const { Cell::new(None) };
     /// The stage that this thread works for, or worked for most recently. Other threads read it;
     /// see [`stage_of_this_thread`].
     static STAGE: Arc<AtomicUsize> = Arc::new(AtomicUsize::new(NO_STAGE));
@@ -196,33 +211,77 @@ pub fn stage_of_this_thread() -> Arc<AtomicUsize> {
     STAGE.with(Arc::clone)
 }
 
+/// Tasks are measured together until they have taken this long, because reading the CPU clock is a
+/// system call. Until then, they are assumed not to wait.
+const SHORT: Duration = Duration::from_micros(50);
+/// The longest time between two tasks that are measured together. CPU time that the thread used in
+/// between may count as theirs.
+const GAP: Duration = Duration::from_micros(10);
+
+/// Short tasks of a stage that ran one after another on the same thread.
+#[derive(Clone, Copy)]
+struct Group {
+    /// The address of the stage's meter.
+    meter: usize,
+    /// The CPU time of the thread at the beginning.
+    computed: Duration,
+    /// When the last task ended.
+    end: Instant,
+    /// The time that the tasks took. So far, the meter counts all of it as CPU time.
+    busy: Duration,
+}
+
 /// Measures the work of a stage until it is dropped.
 pub struct Stopwatch<'a> {
     meter: Option<&'a Meter>,
     begin: Instant,
-    /// The CPU time at the beginning, if it is measured.
-    computed: Option<Duration>,
+    /// The group that the task belongs to, if its CPU time is measured.
+    group: Option<Group>,
 }
 
 impl<'a> Stopwatch<'a> {
     /// Starts measuring the elapsed time. Without a meter, nothing is measured.
     pub fn start(meter: Option<&'a Meter>) -> Self {
-        Self { meter, begin: Instant::now(), computed: None }
+        Self { meter, begin: Instant::now(), group: None }
     }
 
-    /// Also measures CPU time, which costs one system call at the beginning and one at the end.
+    /// Also measures CPU time.
     pub fn start_with_processor(meter: Option<&'a Meter>) -> Self {
-        let computed = meter.map(|_| thread_time());
-        Self { computed, ..Self::start(meter) }
+        let watch = Self::start(meter);
+        let end = watch.begin;
+        let group = meter.map(|meter| {
+            let meter = std::ptr::from_ref(meter).addr();
+            let group = GROUP.take().filter(|group| group.meter == meter && end.duration_since(group.end) < GAP);
+            group.unwrap_or_else(|| Group { meter, computed: thread_time(), end, busy: Duration::ZERO })
+        });
+        Self { group, ..watch }
+    }
+}
+
+impl Meter {
+    /// Adds the time of a task to the CPU time. Returns the group that the next task may join.
+    fn add_to_group(&self, group: Group, busy: Duration, end: Instant) -> Group {
+        let before = group.busy;
+        let group = Group { end, busy: before + busy, ..group };
+        if group.busy < SHORT {
+            self.computing.add(busy);
+            return group;
+        }
+        let computed = thread_time();
+        let used = computed.saturating_sub(group.computed).min(group.busy);
+        self.computing.replace(before, used);
+        Group { computed, busy: Duration::ZERO, ..group }
     }
 }
 
 impl Drop for Stopwatch<'_> {
     fn drop(&mut self) {
         let Some(meter) = self.meter else { return };
-        meter.busy.add(self.begin.elapsed());
-        if let Some(before) = self.computed {
-            meter.computing.add(thread_time().saturating_sub(before));
+        let end = Instant::now();
+        let busy = end.duration_since(self.begin);
+        meter.busy.add(busy);
+        if let Some(group) = self.group.take() {
+            GROUP.set(Some(meter.add_to_group(group, busy, end)));
         }
     }
 }
@@ -249,7 +308,7 @@ mod tests {
         {
             let watch = Stopwatch::start_with_processor(meters.stage(0));
             // Both clocks may pause for a moment.
-            while (thread_time() == computed || watch.begin.elapsed().is_zero())
+            while (thread_time() == computed || watch.begin.elapsed() < SHORT)
                 && begin.elapsed() < Duration::from_secs(9)
             {}
         }
@@ -257,6 +316,21 @@ mod tests {
         assert!(meter.busy.get() > Duration::ZERO && meter.busy.get() <= begin.elapsed());
         assert!(meter.computing.get() <= thread_time().saturating_sub(computed));
         assert!(meters.stage(1).is_none());
+    }
+
+    #[test]
+    fn short_tasks_are_measured_together() {
+        let meter = Meter::default();
+        let address = std::ptr::from_ref(&meter).addr();
+        let group = Group { meter: address, computed: thread_time(), end: Instant::now(), busy: Duration::ZERO };
+        let group = meter.add_to_group(group, SHORT / 2, group.end);
+        assert_eq!((group.busy, meter.computing.get()), (SHORT / 2, SHORT / 2));
+        let group = meter.add_to_group(group, SHORT / 4, group.end);
+        assert_eq!((group.busy, meter.computing.get()), (SHORT * 3 / 4, SHORT * 3 / 4));
+        // The thread's clock cannot have advanced by a year.
+        let year = Duration::from_secs(365 * 24 * 3600);
+        let next = meter.add_to_group(group, year, group.end);
+        assert!(meter.computing.get() <= next.computed.saturating_sub(group.computed) && next.busy.is_zero());
     }
 
     #[test]
