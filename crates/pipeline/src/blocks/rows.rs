@@ -184,7 +184,7 @@ impl Rows {
     /// Drops unused blocks if there are more than `enough` blocks.
     fn forget_blocks(&mut self, enough: usize) {
         const SPARE: usize = 8;
-        if self.blocks.len() <= enough + SPARE {
+        if self.blocks.len() <= enough + SPARE || self.uses_all_blocks() {
             return;
         }
         let mut numbers: Vec<_> = std::iter::repeat_n(None, self.blocks.len()).collect();
@@ -193,6 +193,17 @@ impl Rows {
         self.runs.iter_mut().for_each(|run| run.block = numbers[run.block].unwrap_or_default());
         let used = self.blocks.iter().zip(&numbers).filter(|(_, number)| number.is_some());
         self.blocks = Arc::new(used.map(|(block, _)| Arc::clone(block)).collect());
+    }
+
+    /// Returns true if it is plain that all blocks are used: if they are used in order.
+    fn uses_all_blocks(&self) -> bool {
+        let mut num_used = 0;
+        let is_ordered = self.runs.iter().all(|run| {
+            let is_next = run.block == num_used;
+            num_used += usize::from(is_next);
+            is_next || run.block + 1 == num_used
+        });
+        is_ordered && num_used == self.blocks.len()
     }
 
     /// Iterates over the rows, each as a block and a row number in it.
@@ -519,6 +530,21 @@ mod tests {
         rows.take_front(74);
         rows.append(&front);
         assert_eq!((rows.blocks.len(), values(&rows)), (6, vec![37, 38, 39, 0, -1, -2]));
+    }
+
+    #[test]
+    fn blocks_that_are_used_in_order_stay() {
+        let mut rows = Rows::new();
+        for value in 0..40 {
+            rows.append(&Rows::all(block(&[value, -value])));
+            assert_eq!((rows.uses_all_blocks(), rows.blocks.len()), (true, value as usize + 1));
+        }
+        rows.add_block(&block(&[7]));
+        assert!(!rows.uses_all_blocks());
+        rows.take_front(2);
+        assert!(!rows.uses_all_blocks());
+        rows.append(&Rows::all(block(&[8])));
+        assert_eq!(rows.blocks.len(), 40);
     }
 
     #[test]
