@@ -36,6 +36,23 @@ def test_line_can_be_longer_than_a_block(tmp_path):
     assert texts(hp.text_lines(tmp_path / "a")) == lines
 
 
+@pytest.mark.parametrize("memory_bytes", [None, 8 << 20])
+def test_small_files_among_large_ones_are_read_in_order(tmp_path, memory_bytes):
+    expected = []
+    for number in range(200):
+        num_lines = 10_000 if number % 40 > 36 else number % 3
+        lines = [b"%d: line %d" % (number, line) + b"." * 50 for line in range(num_lines)]
+        data = b"".join(line + b"\n" for line in lines)
+        (tmp_path / f"{number:03}").write_bytes(gzip.compress(data) if number % 7 == 0 else data)
+        expected += lines
+    lines = hp.text_lines(sorted(tmp_path.iterdir())).options(
+        num_threads=3, memory_bytes=memory_bytes
+    )
+    assert texts(lines) == expected
+    unordered = texts(lines.options(deterministic=False))
+    assert sorted(unordered) == sorted(expected)
+
+
 def test_fixed_length_records_are_read(tmp_path):
     (tmp_path / "a").write_bytes(b"HH" + b"abc" * 100_000 + b"F")
     pipeline = hp.fixed_length_records(tmp_path / "a", 3, header_bytes=2, footer_bytes=1)

@@ -43,7 +43,7 @@ pub struct FileProvenance {
     /// For remote files: the cache for downloaded parts, if any.
     pub cache: Option<Arc<Cache>>,
     /// For remote files: the request that is opening the file.
-    pub begun: Arc<PendingRequests>,
+    pub begun: Option<Arc<PendingRequests>>,
     /// The size in bytes of the largest file of the source opened so far, or 0.
     pub largest_bytes: Arc<AtomicU64>,
     /// Set if record numbers count from a position within the file. Counts the records before that
@@ -75,8 +75,7 @@ pub struct RequestedParts {
 }
 
 impl PendingRequests {
-    /// Returns false while the file is being opened.
-    pub fn is_ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
             && self.1.lock().as_mut().is_none_or(|parts| parts.coming.is_ready())
     }
@@ -133,6 +132,7 @@ impl Layout {
 impl FileProvenance {
     /// File `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
+        let begun = name.is_remote().then(Arc::default);
         Self {
             name,
             numbering,
@@ -145,7 +145,7 @@ impl FileProvenance {
             parts: None,
             made_of: None,
             cache: None,
-            begun: Arc::default(),
+            begun,
             largest_bytes: Arc::default(),
             before: None,
         }
@@ -179,7 +179,8 @@ impl FileProvenance {
 
     /// Returns the same file, to be opened again.
     pub fn reopened(&self) -> Arc<Self> {
-        Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
+        let begun = self.name.is_remote().then(Arc::default);
+        Arc::new(Self { layout: OnceLock::new(), begun, ..self.clone() })
     }
 
     /// Part `part` of the file.
@@ -195,26 +196,34 @@ impl FileProvenance {
     /// Starts opening a remote file and reading up to `num_bytes` of it, without waiting. The next
     /// open continues from there.
     pub fn begin(&self, num_bytes: usize) {
+        let Some(pending) = &self.begun else { return };
         let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
-        if let Some(begun) = self.name.begin(&ahead) {
-            *self.begun.0.lock() = Some(begun);
+        if let Some(opening) = self.name.begin(&ahead) {
+            *pending.0.lock() = Some(opening);
         }
     }
 
-    /// Stores a request for parts of the file until [`FileProvenance::take_parts`] is called.
+    /// Returns false while a request that opens the file or reads parts of it is in progress.
+    pub fn has_begun(&self) -> bool {
+        self.begun.as_ref().is_none_or(|pending| pending.is_ready())
+    }
+
+    /// Stores a request for parts of a remote file until [`FileProvenance::take_parts`] is called.
     pub fn keep_parts(&self, parts: RequestedParts) {
-        *self.begun.1.lock() = Some(parts);
+        if let Some(pending) = &self.begun {
+            *pending.1.lock() = Some(parts);
+        }
     }
 
     /// Takes the stored request for parts.
     pub fn take_parts(&self) -> Option<RequestedParts> {
-        self.begun.1.lock().take()
+        self.begun.as_ref()?.1.lock().take()
     }
 
     /// Opens the file for reading from start to end, continuing what [`FileProvenance::begin`]
     /// started.
     pub fn open(&self) -> Result<(Input, Status)> {
-        let begun = self.begun.0.lock().take();
+        let begun = self.begun.as_ref().and_then(|pending| pending.0.lock().take());
         let (input, status) = match begun {
             Some(begun) => begun.wait().map(Input::of_stream).map_err(|error| self.name.not_opened(&error)),
             None => self.name.open(),

@@ -32,6 +32,11 @@ const MAX_PART_BYTES: usize = 64 << 20;
 /// The share of the pipeline's memory for files that are read in turn, not counting their blocks. A
 /// file that uses more than its share is closed after each block and reopened for the next one.
 const TURNS_PART: usize = 2;
+/// Files whose block is at most this large, in bytes, are small.
+const SMALL_FILE_BYTES: usize = 64 << 10;
+/// The number of small files to read concurrently, for each other file. As many tasks wait for
+/// workers, which would otherwise sleep until the next file is opened.
+const SMALL_FILES: usize = 4;
 /// The minimum number of remote files to read concurrently. The first number is for files with a
 /// single record, the second for other files. More are read if they are small.
 const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
@@ -65,6 +70,8 @@ pub struct Files {
     /// The files that are currently being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
+    /// True if the last file that was read to its end is small.
+    are_small: bool,
     position: Position,
     /// The estimated size of a block.
     size_estimate: SizeEstimate,
@@ -185,6 +192,7 @@ impl Files {
             piece,
             open,
             max_open,
+            are_small: false,
             position,
             size_estimate,
             in_any_order,
@@ -244,7 +252,9 @@ impl Files {
             let num_files = num_remote_files(&*self.format, largest_bytes(&self.files), limit_bytes);
             self.max_open = self.max_open.max(num_files);
         }
-        while self.open.len() < self.max_open
+        let are_small = self.are_small && !self.are_remote;
+        let max_open = if are_small { self.max_open.saturating_mul(SMALL_FILES) } else { self.max_open };
+        while self.open.len() < max_open
             && self.next_file < self.end
             && let Some(file) = self.files.get(self.next_file)
         {
@@ -286,10 +296,14 @@ impl Files {
         let max_later_blocks = self.max_later_blocks(context);
         let most_held_bytes = self.most_held_bytes(context);
         for (index, stream) in self.open.iter_mut().enumerate() {
-            stream.collect(&self.size_estimate);
+            self.are_small = stream.collect(&self.size_estimate).unwrap_or(self.are_small);
             let is_needed = index == 0 && stream.ready.is_empty() && !has_block;
             let max_blocks = if index == 0 { self.max_blocks } else { max_later_blocks };
             if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= max_blocks {
+                continue;
+            }
+            // These files were opened because others are small, but they are not.
+            if index >= self.max_open && stream.is_opened {
                 continue;
             }
             if stream.open_charge.is_none() {
@@ -375,7 +389,7 @@ impl Stream {
 
     /// Returns false if the beginning was requested but has not arrived yet.
     fn has_begun(&mut self) -> bool {
-        self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.begun.is_ready()
+        self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.has_begun()
     }
 
     /// The maximum size of a piece in bytes, unless a single record is larger.
@@ -452,9 +466,10 @@ impl Stream {
         context.start(if is_urgent { 0 } else { position.distance }, Box::new(work));
     }
 
-    /// Takes the result of this file's task.
-    fn collect(&mut self, size_estimate: &SizeEstimate) {
-        let Some((_, part)) = self.reading.pop() else { return };
+    /// Takes the result of this file's task. Returns whether the file is small, if there is one.
+    fn collect(&mut self, size_estimate: &SizeEstimate) -> Option<bool> {
+        let (_, part) = self.reading.pop()?;
+        let mut is_small = false;
         match part {
             Ok(Part { scan, at_record, output, open_charge, closed }) => {
                 self.is_over = (scan.is_none() && closed.is_none()) || output.is_none();
@@ -464,7 +479,9 @@ impl Stream {
                 }
                 if let Some(StreamOutput::Block(block)) = &output {
                     size_estimate.add(block.num_rows(), block.held_bytes());
+                    is_small = block.held_bytes() <= SMALL_FILE_BYTES;
                 }
+                is_small = (is_small || output.is_none()) && self.is_over && at_record.offset_bytes == 0;
                 self.ready.extend(output.map(|output| (at_record, output)));
             }
             Err(error) => {
@@ -476,6 +493,7 @@ impl Stream {
             self.scan = None;
             self.open_charge = None;
         }
+        Some(is_small)
     }
 }
 
@@ -507,7 +525,10 @@ impl Node for Files {
             match first.ready.pop_front() {
                 Some((at_record, StreamOutput::Block(block))) if block.num_rows() > 0 => {
                     let checkpoint = first.checkpoint(at_record);
-                    self.start_tasks(true, context);
+                    // Otherwise, nothing has changed since tasks were started above.
+                    if !first.is_over {
+                        self.start_tasks(true, context);
+                    }
                     return Ok(Poll::Ready(Rows::all(block).with_checkpoint(checkpoint)));
                 }
                 Some((_, StreamOutput::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
