@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python=${PYTHON:-.frameworks/bin/python}
+python=${PYTHON:-.frameworks/main/bin/python}
 [ -x "$(command -v "$python")" ] || {
     printf 'test-gpu: there is no %s. Run make test-frameworks, or name a Python with PyTorch: make test-gpu PYTHON=python3\n' "$python" >&2
     exit 1

@@ -18,6 +18,13 @@ if missing := missing_torchtitan():
 import tyro
 from torchtitan.components.dataloader import BaseDataLoader
 
+if not hasattr(BaseDataLoader, "Config"):
+    raise ImportError(
+        "headrace.torchtitan: this release of torchtitan has no BaseDataLoader.Config, which "
+        "torchtitan 0.3 added. Update it: pip install 'torchtitan>=0.3'",
+        name="torchtitan",
+    )
+
 __all__ = ["DataLoader"]
 
 _RANK: Final = "dp_rank_"

@@ -1,5 +1,6 @@
 """`headrace.torchtitan.DataLoader`: torchtitan's loader over a pipeline, on any number of ranks."""
 
+import importlib
 import json
 import pickle
 
@@ -15,6 +16,7 @@ import tyro
 from torchtitan.components.dataloader import BaseDataLoader
 from torchtitan.config import Configurable
 
+import headrace.torchtitan
 from headrace.torchtitan import DataLoader
 
 # Neither a multiple of the global batch nor of the ranks.
@@ -174,3 +176,10 @@ def test_invalid_arguments_are_rejected():
         DataLoader(rows(), 0, 1, 0)
     with pytest.raises(ValueError, match="index is 2, expected a number less than count"):
         DataLoader(rows(), 2, 2, 1)
+
+
+def test_older_torchtitan_is_rejected_with_the_needed_version(monkeypatch):
+    for parent in (BaseDataLoader, Configurable):
+        monkeypatch.delattr(parent, "Config")
+    with pytest.raises(ImportError, match=r"pip install 'torchtitan>=0\.3'"):
+        importlib.reload(headrace.torchtitan)
