@@ -23,31 +23,32 @@ environment() { # name, requirements... Sets `venv`, and installs what is not in
 # Most tests spend seconds on importing a framework, some in several processes, so each has more time than in `make test`.
 run() { PYTHONPATH=$PWD/python "$venv/bin/python" -m pytest --numprocesses=2 --timeout=600 "$@" || status=$?; }
 
-outputs=tests/pipeline/outputs
-sources=tests/pipeline/sources
-
 environment main torch lightning accelerate transformers trl torchdata grain 'mlx[cpu]' torchft-nightly torchvision albumentations \
     opencv-python-headless tifffile imagecodecs pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb fastparquet datasets \
     h5py zarr array_record pandas pyarrow nbclient ipykernel ipywidgets mlxtend datatrove orjson megatron-core 'click>=8.1' 'tqdm>=4.66'
 run -k 'jax or torch or resume or frameworks or outputs or loops or order or functions or language_models or old_programs' \
-    tests/tf1/programs/test_tensorflow1_examples.py tests/test_readme.py $outputs/test_outputs.py $outputs/test_loops.py \
-    $outputs/test_loaders_with_workers.py
-run -k functions tests/programs/test_benchmarks.py
-run "$@" $outputs/test_killed_trainers.py
-run $outputs/test_{hf,grain,mlx,packed_attention,megatron,torchft,torchrun}.py tests/keras tests/torch tests/ops/augment \
-    tests/programs/test_{examples,function_examples}.py tests/ops/image/test_{patches,wide}_libraries.py \
-    tests/ops/strings/test_chat_libraries.py tests/pipeline/functions/test_{global_generators,torch_generator}.py \
-    tests/pipeline/generated/test_table_files.py tests/pipeline/run/test_mesh_ranks.py tests/pipeline/values/test_python_values.py \
-    tests/pipeline/views/test_notebooks.py $sources/test_{indexed,indexed_libraries,tables,token_writers}.py \
-    $sources/tables/test_{arrow,table_columns}.py tests/pipeline/stages/test_{schedules,without_steps}.py
+    tests/tf1/programs/test_tensorflow1_examples.py tests/test_readme.py tests/programs/test_benchmarks.py \
+    tests/pipeline/outputs/test_outputs.py tests/pipeline/outputs/test_loops.py tests/pipeline/outputs/test_loaders_with_workers.py
+run "$@" tests/pipeline/outputs/test_killed_trainers.py
+run tests/pipeline/outputs/test_hf.py tests/pipeline/outputs/test_grain.py tests/pipeline/outputs/test_mlx.py \
+    tests/pipeline/outputs/test_packed_attention.py tests/pipeline/outputs/test_megatron.py tests/pipeline/outputs/test_torchft.py \
+    tests/pipeline/outputs/test_torchrun.py tests/pipeline/run/test_mesh_ranks.py tests/keras tests/torch tests/ops/augment \
+    tests/programs/test_examples.py tests/programs/test_function_examples.py tests/ops/image/test_patches_libraries.py \
+    tests/ops/image/test_wide_libraries.py tests/ops/strings/test_chat_libraries.py \
+    tests/pipeline/functions/test_global_generators.py tests/pipeline/functions/test_torch_generator.py \
+    tests/pipeline/generated/test_table_files.py tests/pipeline/sources/test_indexed.py \
+    tests/pipeline/sources/test_indexed_libraries.py tests/pipeline/sources/test_tables.py \
+    tests/pipeline/sources/test_token_writers.py tests/pipeline/sources/tables/test_arrow.py \
+    tests/pipeline/sources/tables/test_table_columns.py tests/pipeline/stages/test_schedules.py \
+    tests/pipeline/stages/test_without_steps.py tests/pipeline/values/test_python_values.py tests/pipeline/views/test_notebooks.py
 
 # torchaudio only works with the PyTorch release of the same version, and torchtitan with older `datasets`.
 environment older 'torch==2.11.*' 'torchaudio==2.11.*' librosa soundfile 'torchtitan>=0.3'
-run tests/ops/audio/test_audio_libraries.py $outputs/test_torchtitan.py
+run tests/ops/audio/test_audio_libraries.py tests/pipeline/outputs/test_torchtitan.py
 
 # NeMo Automodel needs other versions and 6 GB, so only `AUTOMODEL=1 tools/test_frameworks.sh` installs it.
 if [ "${AUTOMODEL:-}" = 1 ]; then
     environment automodel 'nemo-automodel==0.7.*'
-    run $outputs/test_automodel.py
+    run tests/pipeline/outputs/test_automodel.py
 fi
 exit "$status"
