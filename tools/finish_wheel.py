@@ -5,6 +5,7 @@ differs from it as follows:
 
 - `LINKED.txt` contains the licences of the linked crates.
 - The SBOM doesn't name directories of this machine, and has neither a time nor a random number.
+- With musl, the extension needs the C library by the name that musllinux prescribes.
 - On Linux, the extension is stripped. Its symbols and line tables are in DIRECTORY/symbols. To use
   them, copy the file next to the extension, where debuggers and Rust's backtraces look for it.
 - Files are sorted, have the time in `SOURCE_DATE_EPOCH` and are compressed at the highest level. So
@@ -47,6 +48,8 @@ def finish(wheel: Path, target: str, directory: Path) -> Path:
             path.write_text(sbom_without_place(path.read_text("utf-8")), "utf-8")
         if "linux" in target:
             [extension] = folder.glob("headrace/_native*.so")
+            if target.endswith("musl"):
+                rename_musl(extension, target.partition("-")[0])
             symbols = directory / "symbols" / f"{wheel.stem}.debug"
             symbols.parent.mkdir(parents=True, exist_ok=True)
             split_symbols(extension, symbols)
@@ -74,6 +77,15 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, list):
         return sorted(map(_sorted, value), key=json.dumps)
     return value
+
+
+def rename_musl(extension: Path, cpu: str) -> None:
+    """Renames the C library that the extension needs to the name in the standard for musllinux.
+
+    zig names it `libc.so`. musl's loader accepts both names, but auditwheel doesn't.
+    """
+    names = ["libc.so", f"libc.musl-{cpu}.so.1"]
+    subprocess.run(["patchelf", "--replace-needed", *names, extension], check=True)
 
 
 def split_symbols(extension: Path, symbols: Path) -> None:

