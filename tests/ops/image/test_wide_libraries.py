@@ -30,6 +30,21 @@ def random_pixels(rng, dtype, channels, size):
     return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
 
 
+def written(image, options):
+    """A TIFF file of an image."""
+    file = io.BytesIO()
+    if image.dtype.kind != "f" or options["predictor"] != 2:
+        tifffile.imwrite(file, image, **options)
+        return file
+    # libtiff writes differences of the bits of floats, but tifffile only those of integers.
+    tifffile.imwrite(file, image.view(np.int32), **options)
+    file.seek(0)
+    with tifffile.TiffFile(file) as tiff:
+        tag = tiff.pages[0].tags["SampleFormat"]
+        tag.overwrite((3,) * tag.count)
+    return file
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_tiff_pixels_match_tifffile(dtype, compression):
@@ -56,8 +71,7 @@ def test_tiff_pixels_match_tifffile(dtype, compression):
             del options["rowsperstrip"]
         stored = image.transpose(2, 0, 1) if is_planar else image
         stored = stored[..., 0] if channels == 1 else stored
-        file = io.BytesIO()
-        tifffile.imwrite(file, stored, **options)
+        file = written(stored, options)
         read = tifffile.imread(io.BytesIO(file.getvalue()))
         assert np.array_equal(read, stored)
         result = decoded(file.getvalue(), dtype=dtype)
@@ -87,7 +101,8 @@ def test_pixels_match_torchvision(dtype, channels):
             expected = F.resize_image(planes, size, antialias=antialias).numpy().transpose(1, 2, 0)
             resize = partial(ops.resize, size=size, antialias=antialias)
             result = computed(resize, images=image)
-            assert np.abs(result - expected).max() < 2e-6 * most
+            # torch's float32 weights for antialiasing are themselves up to 2.4e-6 off its float64.
+            assert np.abs(result - expected).max() < (4e-6 if antialias else 2e-6) * most
     expected = F.affine(planes, 11.0, [2, -3], 1.1, [3.0, 1.0]).numpy().transpose(1, 2, 0)
     result = computed(lambda x: ops.affine(x, 11.0, [2, -3], 1.1, [3.0, 1.0]), x=image)
     assert (result != expected).mean() < 0.002
