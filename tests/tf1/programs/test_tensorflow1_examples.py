@@ -12,11 +12,13 @@ from PIL import Image, ImageStat
 EXAMPLES = Path(__file__).parents[3] / "examples" / "tensorflow1"
 DIGITS = EXAMPLES / "digits"
 
+pytestmark = pytest.mark.timeout(120)  # Longer than each program may take.
+
 
 def run(program, *arguments):
     """Returns the output of a program."""
     command = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
