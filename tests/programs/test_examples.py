@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.torchrun import torchrun
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -123,17 +124,7 @@ def test_policy_learns_from_rollouts_of_another_process(tmp_path):
 @pytest.mark.timeout(300)
 @needs("torch")
 def test_torch_ranks_train_identically():
-    program = EXAMPLES / "ddp_training.py"
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run(
-        [sys.executable, *torchrun, program],
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
+    done = torchrun(2, EXAMPLES / "ddp_training.py", timeout=250)
     matches = re.findall(r"rank (\d): (\d+) batches an epoch, weight (\d\.\d+)", done.stdout)
     assert sorted(rank for rank, _, _ in matches) == ["0", "1"]
     assert len({rest for _, *rest in map(tuple, matches) for rest in [tuple(rest)]}) == 1

@@ -12,6 +12,7 @@ pytest.importorskip("accelerate")
 
 import numpy as np
 import torch
+from tests.torchrun import torchrun
 from transformers import Trainer, TrainingArguments
 
 import headrace as hr
@@ -22,14 +23,13 @@ PROGRAM = Path(__file__).with_name("attached_trainer.py")
 def trained(directory, way="plain", checkpoint=None, world=1):
     """The results of a training's ranks."""
     directory.mkdir(exist_ok=True)
-    start = [sys.executable]
-    if world > 1:
-        start += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
     arguments = [str(PROGRAM), str(directory), way, *([str(checkpoint)] if checkpoint else [])]
-    done = subprocess.run(
-        [*start, *arguments], capture_output=True, text=True, timeout=200, check=False
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    if world > 1:
+        torchrun(world, *arguments, timeout=200)
+    else:
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads((directory / f"result-{rank}.json").read_text()) for rank in range(world)]
 
 

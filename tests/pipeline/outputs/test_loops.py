@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.torchrun import torchrun
 
 DATA = """
 import json
@@ -215,9 +216,7 @@ def test_trainer_rejects_batches_of_batches():
 def test_accelerate_does_not_redistribute_the_examples_of_a_rank(tmp_path):
     program = tmp_path / "train.py"
     program.write_text(DISTRIBUTED)
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    options = ["--redirects=1", f"--log-dir={tmp_path}"]
-    subprocess.run([*start, *options, program], capture_output=True, check=True, timeout=200)
+    torchrun(2, "--redirects=1", f"--log-dir={tmp_path}", program, timeout=200)
     ranks = [json.loads(file.read_text()) for file in sorted(tmp_path.rglob("stdout.log"))]
     assert len(ranks) == 2
     for uninterrupted, dispatched, sharded, registered in ranks:
@@ -240,11 +239,8 @@ def test_gradient_accumulation_on_the_page_stops_with_the_epoch(tmp_path, world,
     loop = loop.replace("print(num_steps)\n", "").replace("\n    with", f"\n{SEEN}    with")
     epochs = "".join(f"seen, num_steps = [], 0\n{loop}{RESULT}" for _ in range(2))
     (tmp_path / "train.py").write_text(f"import json\n{head}{epochs}")
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    options = [f"--nproc-per-node={world}", "--redirects=1", f"--log-dir={tmp_path}"]
-    command = [*start, *options, "train.py"]
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True, timeout=400)
+    options = ["--redirects=1", f"--log-dir={tmp_path}"]
+    torchrun(world, *options, "train.py", cwd=tmp_path, timeout=400)
     logs = sorted(tmp_path.rglob("stdout.log"))
     ranks = [list(map(json.loads, log.read_text().splitlines())) for log in logs]
     assert [len(rank) for rank in ranks] == [2] * world

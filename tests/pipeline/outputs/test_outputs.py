@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.torchrun import torchrun
 
 import headrace as hr
 from headrace.core import errors
@@ -347,29 +347,21 @@ class TestTorch:
         If a rank fails, `torchrun` ends all of them.
         """
         (tmp_path / "rank.py").write_text(RANK)
-        start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        command = [*start, "--nproc-per-node=4", "rank.py", str(tmp_path)]
-        # Four times the threads of one process would hardly start on a busy machine.
-        env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=280
-        )
-        assert done.returncode == 0, done.stderr
+        torchrun(4, "rank.py", tmp_path, cwd=tmp_path, timeout=280)
         seen = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(4)]
         assert [len(batches) for batches in seen] == [4] * 4
         assert len({number for batches in seen for batch in batches for number in batch}) == 96
 
+    @pytest.mark.timeout(300)
     def test_program_from_the_page_trains_on_two_ranks(self, tmp_path):
         page = Path(__file__).parents[3] / "docs/guides/several_gpus.md"
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
         (program,) = (block for block in blocks if "init_process_group" in block)
         assert sum(map(bool, program.splitlines())) <= 20
         (tmp_path / "train.py").write_text(program, "utf-8")
-        start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         # Each rank has a file, since lines of two ranks could be mixed in one.
-        options = ["--nproc-per-node=2", "--redirects=1", f"--log-dir={tmp_path}"]
-        command = [*start, *options, "train.py"]
-        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=100)
+        options = ["--redirects=1", f"--log-dir={tmp_path}"]
+        torchrun(2, *options, "train.py", cwd=tmp_path, timeout=280)
         files = sorted(tmp_path.rglob("stdout.log"))
         lines = sorted(line.split() for file in files for line in file.read_text().splitlines())
         assert [rank for rank, _, _ in lines] == ["0"] * 5 + ["1"] * 5

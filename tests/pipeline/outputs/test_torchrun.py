@@ -1,14 +1,12 @@
 """Ranks started by `torchrun`: equal numbers of steps, all examples, other numbers of ranks."""
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.torchrun import torchrun
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
@@ -45,16 +43,7 @@ def run_ranks(directory, world, results, state=None, *options):
     if state is not None:
         state_file.write_text(json.dumps(state))
     program = Path(__file__).with_name("torchrun_training.py")
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
-    done = subprocess.run(
-        [sys.executable, *torchrun, program, directory, results, state_file, *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
+    torchrun(world, program, directory, results, state_file, *options, timeout=120)
     return [json.loads((results / f"{rank}.json").read_text()) for rank in range(world)]
 
 
