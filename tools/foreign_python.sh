@@ -77,6 +77,8 @@ make_musl() {
         # They would find the headers of this machine's own C library.
         sed -i 's/self.add_multiarch_paths()/pass/' setup.py
         sed -i 's/^ *MULTIARCH=\$(.*--print-multiarch.*$/MULTIARCH=/' configure
+        # musl gives threads stacks of 128 KiB. Alpine Linux builds Python like this.
+        export CFLAGS="$CFLAGS -DTHREAD_STACK_SIZE=0x100000"
         ./configure --quiet --build="$machine" --prefix="$root" --without-ensurepip --disable-test-modules
         make -s -j "$number" install
     )
