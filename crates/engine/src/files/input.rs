@@ -1,18 +1,14 @@
 //! Reads files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
 //! together with its run.
 
-use crate::error::{Error, Wait};
+use crate::error::Error;
 use crate::files::output::retried;
 use crate::files::storage::{self, Status, Stream, Version};
-use crate::run::check_current;
 use crate::waits::{self, Awaited};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
-
-/// How often a wait for a pipe checks whether its run was stopped.
-const INTERVAL: Duration = Duration::from_millis(50);
+use std::time::SystemTime;
 
 /// The maximum size of a small file, in bytes.
 const SMALL_BYTES: u64 = 64 << 10;
@@ -324,16 +320,19 @@ fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run was stopped.
+/// Waits a moment until there is something to read. Fails if the run was stopped.
 ///
 /// Linux does not report the end of a pipe until it has had a writer.
 #[cfg(target_os = "linux")]
 fn wait(file: &File) -> io::Result<Readiness> {
+    use crate::error::Wait;
+    use crate::run::check_current;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    /// How often a wait checks whether its run was stopped.
+    const INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     check_current().map_err(|error| io::Error::other(error.of_wait(Wait::Repeatable)))?;
     let mut fds = [PollFd::new(file, PollFlags::IN)];
-    let timeout = Timespec { tv_sec: 0, tv_nsec: INTERVAL.subsec_nanos().into() };
-    match poll(&mut fds, Some(&timeout)) {
+    match poll(&mut fds, Some(&INTERVAL)) {
         // A signal arrived. The next call checks whether it ends the run.
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
