@@ -21,8 +21,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 END
-chmod +x "$tools/cc"
+printf '#!/bin/sh\n' >"$tools/cmake"
+chmod +x "$tools/cc" "$tools/cmake"
 : >"$tools/libjemalloc.a"
+export CMAKE=$tools/cmake CMAKE_GENERATOR=Ninja
 export JEMALLOC_OVERRIDE=$tools/libjemalloc.a TURBOJPEG_SOURCE=explicit TURBOJPEG_LIB_DIR=$tools TURBOJPEG_INCLUDE_DIR=$tools PYO3_NO_PYTHON=1
 
 for target in "${targets[@]}"; do
