@@ -5,14 +5,15 @@ import copy
 import datetime
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pyarrow.parquet import encryption
 from tests.pipeline.sources.tables.thrift import field, footer_of, parsed, serialized, with_footer
 
 import headrace as hr
 from headrace import errors
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+encryption = pytest.importorskip("pyarrow.parquet.encryption")
 
 
 class _Keys(encryption.KmsClient):

@@ -3,13 +3,14 @@
 from random import Random
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.pipeline.sources.tables.thrift import field, footer_of, with_footer
 
 import headrace as hr
 from headrace import errors
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 # The fields of footers: the schema, and of an element its type, whether it may be null, its name,
 # and its meaning by the old and the new names; row groups, their columns, and of those the metadata
