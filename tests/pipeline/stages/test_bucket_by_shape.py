@@ -5,10 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import headrace as hr
 from headrace.pipeline.stages.bucket_by_shape import shapes_near
+
+Image = pytest.importorskip("PIL.Image")
 
 BUCKETS = [(8, 16), (8, 8), (16, 8)]
 SHAPES = [(20, 40), (30, 30), (50, 20), (21, 45), (90, 91)]
