@@ -113,7 +113,7 @@ fi
 if [ ! -e "$packages/numpy" ]; then
     say "installing what tests need"
     # Debian 12 has musl 1.2.3. Later versions of NumPy need 1.2.4, and pyarrow crashes.
-    install_packages "$([ "$name" = musl ] && echo 'numpy==2.0.*' || echo numpy)" click tqdm protobuf absl-py pytest pytest-timeout hypothesis
+    install_packages "$([ "$name" = musl ] && echo 'numpy==2.0.*' || echo numpy)" click tqdm protobuf absl-py pytest pytest-timeout hypothesis cloudpickle
     [ "$name" = musl ] || install_packages pyarrow
 fi
 install_packages --no-deps "$wheel"

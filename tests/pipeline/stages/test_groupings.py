@@ -160,6 +160,7 @@ def test_strings_stay_with_their_batch(items_of):
     expected = [[f"{4 * place + n}" for n in range(4)] for place in order(5, 3, 5, 0)]
     assert [item["s"].tolist() for item in items_of(words)] == expected
     assert [item["s"].tolist() for item in items_of(words.map(lambda batch: batch))] == expected
+    pytest.importorskip("pyarrow")
     both = words.batch(1).unbatch().options(strings="arrow")
     assert [item["s"].to_pylist() for item in both] == expected
     assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected

@@ -75,6 +75,7 @@ def test_padding_examples_have_no_values():
 
 
 def test_joined_lists_from_files_resume_with_any_number_of_threads(tmp_path):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "x.parquet"
     rows = hr.arrays({"n": np.arange(500)}).map(
         lambda e: {"n": e["n"], "ids": np.arange(e["n"] % 7)}

@@ -120,6 +120,7 @@ def test_lists_do_not_depend_on_threads_and_resume_at_every_batch(source, tmp_pa
     else:
         rows = rows.map(lambda e: {"n": e["n"], "ids": np.arange(e["n"] % 7)})
     if source == "parquet":
+        pytest.importorskip("pyarrow")
         rows.write(tmp_path / "x.parquet")
         rows = hr.parquet(tmp_path / "x.parquet", columns={"n": int, "ids": hr.Ragged(int)})
     requested = {int(e["n"]): e["ids"].tolist() for e in rows}
@@ -238,6 +239,7 @@ def test_native_functions_pass_lists_through_and_compute_with_the_rest():
 
 
 def test_errors_of_stages_that_need_arrays_name_the_list_and_a_remedy():
+    pytest.importorskip("pyarrow")
     rows = hr.tfrecords("x").parse({"ids": hr.Ragged(int), "n": int})
     batches = rows.batch(4, lists="ids")
     words = r"the component 'ids' of a batch is a list of arrays.*Call unbatch\(\) first"
@@ -303,6 +305,7 @@ def test_batches_resume_with_a_different_number_of_ranks():
 
 
 def test_records_of_lists_are_replayed(tmp_path):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "x.parquet"
     rows = hr.arrays({"n": np.arange(9)}).map(lambda e: {"ids": np.arange(e["n"] % 4)})
     rows.write(path)
