@@ -101,16 +101,18 @@ impl Layout {
 /// Copies a row of `ROW` bytes. The compiler knows the size, so this is faster than a call.
 #[inline]
 fn copy<const ROW: usize>(from: &[u8], to: &mut [u8]) {
-    if let (Some(from), Some(to)) = (from.first_chunk::<ROW>(), to.first_chunk_mut()) {
-        *to = *from;
+    match <&[u8; ROW]>::try_from(from) {
+        Ok(from) => to.copy_from_slice(from),
+        Err(_) => to.copy_from_slice(from),
     }
 }
 
 /// Adds a row of `ROW` bytes; see [`copy`].
 #[inline]
 fn add<const ROW: usize>(row: &[u8], bytes: &mut Vec<u8>) {
-    if let Some(row) = row.first_chunk::<ROW>() {
-        bytes.extend_from_slice(row);
+    match <&[u8; ROW]>::try_from(row) {
+        Ok(row) => bytes.extend_from_slice(row),
+        Err(_) => bytes.extend_from_slice(row),
     }
 }
 
