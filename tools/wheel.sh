@@ -40,10 +40,16 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
 remap_paths() { # target
-    local cargo_home=${CARGO_HOME:-$HOME/.cargo} name=${1//-/_}
+    local cargo_home=${CARGO_HOME:-$HOME/.cargo} name=${1//-/_} zig path maps
     export RUSTFLAGS="--remap-path-prefix=$PWD=/headrace --remap-path-prefix=$cargo_home=/cargo"
+    maps="-ffile-prefix-map=$PWD=/headrace -ffile-prefix-map=$cargo_home=/cargo"
+    # zig names its headers relative to the current directory if they are below it.
+    zig=$(python -c 'import ziglang; print(ziglang.__path__[0])')
+    for path in "$zig" "$(realpath "$zig")" "${zig#"$PWD/"}"; do
+        maps+=" -ffile-prefix-map=$path=/zig"
+    done
     # Line tables would otherwise make the C compiler keep frame pointers.
-    export "CFLAGS_$name=-fomit-frame-pointer -ffile-prefix-map=$PWD=/headrace -ffile-prefix-map=$cargo_home=/cargo"
+    export "CFLAGS_$name=-fomit-frame-pointer $maps"
 }
 
 # The extension unwinds with the system's libgcc_s, not with zig's own library. A daemon thread that Python ends while it exits is
