@@ -18,6 +18,25 @@ const MOST_FIELD_BYTES: usize = 32;
 /// The number of rows to move together. They fit into the L1 cache.
 const TILE_ROWS: usize = 128;
 
+/// Evaluates an expression in which the size of a row is a constant.
+macro_rules! with_size {
+    ($row_bytes:expr, $row:ident => $value:expr) => {
+        with_size!(@match $row_bytes, $row, $value, 1 2 3 4 5 6 7)
+    };
+    (@match $row_bytes:expr, $row:ident, $value:expr, $($units:literal)*) => {
+        match $row_bytes / UNIT_BYTES {
+            $($units => {
+                const $row: usize = $units * UNIT_BYTES;
+                $value
+            })*
+            _ => {
+                const $row: usize = MOST_ROW_BYTES;
+                $value
+            }
+        }
+    };
+}
+
 /// Rows that store the values of several columns of a block.
 #[derive(Debug)]
 pub struct PackedRows {
@@ -128,16 +147,7 @@ impl PackedRows {
     /// Packs `num_rows` rows from the values of each field.
     pub(super) fn new(layout: Layout, sources: &[Source<'_>], num_rows: usize) -> Result<Self> {
         let mut bytes = room(num_rows * layout.row_bytes)?;
-        match layout.row_bytes / UNIT_BYTES {
-            1 => layout.pack::<8>(sources, num_rows, &mut bytes),
-            2 => layout.pack::<16>(sources, num_rows, &mut bytes),
-            3 => layout.pack::<24>(sources, num_rows, &mut bytes),
-            4 => layout.pack::<32>(sources, num_rows, &mut bytes),
-            5 => layout.pack::<40>(sources, num_rows, &mut bytes),
-            6 => layout.pack::<48>(sources, num_rows, &mut bytes),
-            7 => layout.pack::<56>(sources, num_rows, &mut bytes),
-            _ => layout.pack::<64>(sources, num_rows, &mut bytes),
-        }
+        with_size!(layout.row_bytes, ROW => layout.pack::<ROW>(sources, num_rows, &mut bytes));
         Ok(Self { layout: Arc::new(layout), bytes })
     }
 
@@ -180,31 +190,13 @@ impl PackedRows {
     pub fn set(&mut self, row: usize, bytes: &[u8]) {
         let row_bytes = self.layout.row_bytes;
         let to = &mut self.bytes[row * row_bytes..][..row_bytes];
-        match row_bytes / UNIT_BYTES {
-            1 => copy::<8>(bytes, to),
-            2 => copy::<16>(bytes, to),
-            3 => copy::<24>(bytes, to),
-            4 => copy::<32>(bytes, to),
-            5 => copy::<40>(bytes, to),
-            6 => copy::<48>(bytes, to),
-            7 => copy::<56>(bytes, to),
-            _ => to.copy_from_slice(bytes),
-        }
+        with_size!(row_bytes, ROW => copy::<ROW>(bytes, to));
     }
 
     /// Adds a row of the same layout.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        match bytes.len() / UNIT_BYTES {
-            1 => add::<8>(bytes, &mut self.bytes),
-            2 => add::<16>(bytes, &mut self.bytes),
-            3 => add::<24>(bytes, &mut self.bytes),
-            4 => add::<32>(bytes, &mut self.bytes),
-            5 => add::<40>(bytes, &mut self.bytes),
-            6 => add::<48>(bytes, &mut self.bytes),
-            7 => add::<56>(bytes, &mut self.bytes),
-            _ => self.bytes.extend_from_slice(bytes),
-        }
+        with_size!(bytes.len(), ROW => add::<ROW>(bytes, &mut self.bytes));
     }
 
     /// Adds rows of zeros until there are `num_rows`.
@@ -234,16 +226,7 @@ impl PackedRows {
         let Some(layout) = rows.first().map(|rows| &rows.layout) else { return Ok(Vec::new()) };
         let values = layout.fields.iter().map(|field| room(positions.len() * field.num_bytes));
         let mut values = values.collect::<Result<Vec<_>>>()?;
-        match layout.row_bytes / UNIT_BYTES {
-            1 => layout.unpack::<8>(rows, positions, &mut values),
-            2 => layout.unpack::<16>(rows, positions, &mut values),
-            3 => layout.unpack::<24>(rows, positions, &mut values),
-            4 => layout.unpack::<32>(rows, positions, &mut values),
-            5 => layout.unpack::<40>(rows, positions, &mut values),
-            6 => layout.unpack::<48>(rows, positions, &mut values),
-            7 => layout.unpack::<56>(rows, positions, &mut values),
-            _ => layout.unpack::<64>(rows, positions, &mut values),
-        }
+        with_size!(layout.row_bytes, ROW => layout.unpack::<ROW>(rows, positions, &mut values));
         Ok(values)
     }
 }
