@@ -130,7 +130,7 @@ impl Philox {
     }
 
     // Not inlined, because rustc 1.95 computes wrong numbers for x86-64 if it vectorises the products
-    // of several blocks together (at opt-level 3; without `no-vectorize-slp`).
+    // of several blocks together, at opt-level 3 and with SLP vectorisation.
     #[inline(never)]
     fn generate(&self, counter: u128) -> [u32; BLOCK] {
         let mut key = self.key;

@@ -244,12 +244,12 @@ fn is_record(start: &[u8]) -> bool {
 /// almost no control characters.
 pub fn is_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(START_BYTES)];
-    // Without an early exit, so that it is vectorized.
-    start.iter().fold(true, |is_text, byte| is_text & is_letter(*byte))
+    // Without an early exit, so that it is vectorised.
+    start.iter().fold(true, |is_text, byte| is_text & is_of_text(*byte))
 }
 
 /// Returns true for all bytes but control characters that text doesn't have.
-fn is_letter(byte: u8) -> bool {
+fn is_of_text(byte: u8) -> bool {
     (byte >= b' ') | (byte.wrapping_sub(b'\x08') <= b'\r' - b'\x08') | (byte == b'\x1b')
 }
 

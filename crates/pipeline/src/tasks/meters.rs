@@ -91,8 +91,8 @@ impl Time {
 
     /// Replaces a duration that was added before.
     fn replace(&self, before: Duration, after: Duration) {
-        let replaced = |sum: u64| Some(sum.saturating_add(nanos(after)).saturating_sub(nanos(before)));
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced);
+        self.add(after);
+        self.0.fetch_sub(nanos(before), Ordering::Relaxed);
     }
 
     /// The sum.
